@@ -1,0 +1,59 @@
+"""A reinforcement-learning lab for the Yahtzee family of dice games, with exact ground truth.
+
+Importing the package registers its environments: ``Yahtzee-v0``, ``Yacht-v0``, ``Yatzy-v0`` and
+``Kismet-v0``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.envs.registration import register
+
+if TYPE_CHECKING:
+    from yahtzee_env.envs import YahtzeeEnv as YahtzeeEnv
+    from yahtzee_env.envs import YahtzeeVectorEnv as YahtzeeVectorEnv
+    from yahtzee_env.game import State as State
+    from yahtzee_env.observation import observation_names as observation_names
+    from yahtzee_env.rules import RULESETS as RULESETS
+    from yahtzee_env.rules import Box as Box
+    from yahtzee_env.rules import Ruleset as Ruleset
+    from yahtzee_env.rules import get_ruleset as get_ruleset
+    from yahtzee_env.rules import score as score
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "YahtzeeEnv": "envs",
+    "YahtzeeVectorEnv": "envs",
+    "State": "game",
+    "observation_names": "observation",
+    "RULESETS": "rules",
+    "Box": "rules",
+    "Ruleset": "rules",
+    "get_ruleset": "rules",
+    "score": "rules",
+}
+"""The module of each public name; imported on first use, so that registering stays quick."""
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+for _name in ("yahtzee", "yacht", "yatzy", "kismet"):
+    register(
+        id=f"{_name.capitalize()}-v0",
+        entry_point="yahtzee_env.envs:YahtzeeEnv",
+        vector_entry_point="yahtzee_env.envs:YahtzeeVectorEnv",
+        kwargs={"ruleset": _name},
+    )

@@ -1,0 +1,235 @@
+"""The single-game environment."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from yahtzee_env import kernels
+from yahtzee_env.envs.rendering import render_ansi, render_rgb
+from yahtzee_env.envs.settings import (
+    RENDER_MODES,
+    IllegalAction,
+    ObservationKind,
+    Settings,
+    raw_observation,
+)
+from yahtzee_env.game import Games, State, check_start
+from yahtzee_env.rules import Ruleset, get_ruleset
+
+
+class YahtzeeEnv(gym.Env[Any, Any]):
+    """Yahtzee and its relatives: five dice, three rolls a turn, one box filled a turn.
+
+    ## Description
+    A turn begins with a roll of all five dice. Up to twice the player keeps some dice and rolls
+    the others again; then one open box of the score card is filled with the roll. The game ends
+    when the card is full. The first roll of each turn is made by the environment.
+
+    ## Action Space
+    `Discrete(31 + boxes)`, 44 actions for the official rules.
+
+    | action | meaning |
+    |---|---|
+    | 0 to 30 | roll again: bit i set KEEPS die i of the dice sorted ascending (0 rolls all five) |
+    | 31 + k | fill box k |
+
+    Of the hold codes that keep the same faces only the smallest is legal, and no code keeps all
+    five dice. `info["action_mask"]` (int8) tells the legal actions after `reset` and every `step`;
+    `action_masks()` gives the same as bool. It is all 0 only when the game is over.
+    `hold_action([2, 2])` and `box_action("chance")` find the code of an action, and
+    `describe(action)` says what a code does.
+
+    ## Observation Space
+    `Box(float32)`, 70 features for the official rules: see `yahtzee_env.observation` and
+    `yahtzee_env.observation_names(ruleset)`. With `observation="dict"` a `Dict` of `dice` (five
+    faces, ascending), `rolls_left` (0 to 2) and `card` (points of each box, -1 while open).
+    Both hold all that matters for the rest of the game.
+
+    ## Rewards
+    The points that an action gains, bonuses included: the undiscounted return is the final score.
+
+    ## Starting State
+    An empty card and a first roll. `reset(options={"state": State(...)})` starts anywhere.
+
+    ## Episode End
+    Terminated when the card is full: after 13 to 39 actions in the official rules. Truncated after
+    100 illegal actions.
+
+    ## Information
+    `reset` and `step` return `action_mask` and `score` (all points so far). After an illegal
+    action, and only then, `illegal_action` is True.
+
+    ## Arguments
+    - `ruleset`: the name of a rule set, a `Ruleset`, or its dictionary. Default `"yahtzee"`.
+    - `observation`: `"flat"` (default) or `"dict"`.
+    - `illegal_action`: what an illegal action does. `"ignore"` (default): nothing changes, reward
+      0; `"penalty"`: nothing changes, reward `illegal_reward`; `"raise"`: a `ValueError` says why.
+    - `illegal_reward`: default -1.
+    - `render_mode`: `None`, `"ansi"` (text) or `"rgb_array"` (picture; needs Pillow).
+
+    ```python
+    >>> import gymnasium as gym, yahtzee_env
+    >>> env = gym.make("Yahtzee-v0", ruleset="yahtzee", illegal_action="raise")
+    >>> observation, info = env.reset(seed=1)
+    >>> action = env.action_space.sample(mask=info["action_mask"])
+
+    ```
+
+    ## Version History
+    * v0: initial version
+    """
+
+    metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset | Mapping[str, Any] = "yahtzee",
+        observation: ObservationKind = "flat",
+        illegal_action: IllegalAction = "ignore",
+        illegal_reward: float = -1.0,
+        render_mode: str | None = None,
+    ) -> None:
+        self._settings = Settings(
+            get_ruleset(ruleset), observation, illegal_action, illegal_reward, render_mode
+        )
+        self.ruleset = self._settings.ruleset
+        self.render_mode = render_mode
+        self.action_space = self._settings.action_space()
+        self.observation_space = self._settings.observation_space()
+        self._games = Games(self.ruleset, 1)
+        self._seeded = False
+        self._ended = True
+        self._action = np.zeros(1, np.int64)
+        self._reward = np.zeros(1)
+        self._flags = np.zeros((4, 1), bool)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin a game; `options={"state": State(...)}` begins it there.
+
+        Raises:
+            ValueError: if the state cannot occur, or is a finished game.
+        """
+        state = (options or {}).get("state")
+        if state is not None:
+            check_start(self.ruleset, state)
+        super().reset(seed=seed)
+        if seed is not None or not self._seeded:
+            self._games.seed(self.np_random)
+            self._seeded = True
+        self._games.start()
+        self._ended = False
+        if state is not None:
+            self._games.set_state(state)
+        return self._observe()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Carry out one action.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of the episode.
+            ValueError: for a number outside the action space; for an illegal action with
+                `illegal_action="raise"`. Nothing has changed then.
+        """
+        self._action[0] = self._code(action)
+        games = self._games
+        restart, over, truncated, illegal = self._flags
+        if self._settings.illegal_action == "raise":
+            games.check_legal(self._action, restart)
+        n_illegal = kernels.step_games(
+            games.compiled,
+            games.records,
+            self._action,
+            restart,
+            self._settings.reward_when_illegal,
+            self._reward,
+            over,
+            truncated,
+            illegal,
+        )
+        terminated, cut = bool(over[0]), bool(truncated[0])
+        self._ended = terminated or cut
+        observation, info = self._observe()
+        if n_illegal:
+            info["illegal_action"] = True
+        return observation, float(self._reward[0]), terminated, cut, info
+
+    def _code(self, action: int) -> int:
+        if self._ended:
+            raise ResetNeeded("call reset before step: no episode is running")
+        try:
+            code = operator.index(action)
+        except TypeError:
+            raise ValueError(f"an action is a whole number, not {action!r}") from None
+        if not 0 <= code < self._games.n_actions:
+            raise ValueError(f"an action is 0 to {self._games.n_actions - 1}, not {code}")
+        return code
+
+    def _observe(self) -> tuple[Any, dict[str, Any]]:
+        features, masks = self._games.observe()
+        info = {"action_mask": masks[0], "score": int(self._games.records["score"][0])}
+        if self._settings.observation == "flat":
+            return features[0], info
+        raw = raw_observation(self._games)
+        return {name: value[0] for name, value in raw.items()}, info
+
+    def render(self) -> Any:
+        """The score card and dice as text or picture, by `render_mode`; None without a mode."""
+        if self.render_mode is None:
+            return None
+        draw = render_ansi if self.render_mode == "ansi" else render_rgb
+        return draw(self._games, 0)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The legal actions as bool, the form that sb3-contrib asks for."""
+        masks: NDArray[np.bool_] = self._games.masks()[0].astype(bool)
+        return masks
+
+    @property
+    def state(self) -> State:
+        """The position now."""
+        return self._games.state()
+
+    def set_state(self, state: State) -> None:
+        """Go on from a position; the coming dice stay those of this environment.
+
+        Raises:
+            ValueError: if the state cannot occur under the rules.
+            ResetNeeded: before the first `reset`.
+        """
+        if not self._seeded:
+            raise ResetNeeded("call reset before set_state")
+        self._games.set_state(state)
+        self._ended = bool(self._games.over[0])
+
+    def hold_action(self, keep: Sequence[int]) -> int:
+        """The action that keeps these faces of the dice now and rolls the others again.
+
+        Raises:
+            ValueError: if the dice do not show these faces.
+        """
+        return self._games.hold_action(keep)
+
+    def box_action(self, box: str) -> int:
+        """The action that fills a box.
+
+        Raises:
+            ValueError: if there is no such box.
+        """
+        return self._games.box_action(box)
+
+    def describe(self, action: int) -> str:
+        """What an action does with the dice now, in words.
+
+        Raises:
+            ValueError: if the action is not one of the action space.
+        """
+        return self._games.describe(int(action))

@@ -1,0 +1,274 @@
+"""Games of one rule set: positions for people (`State`) and arrays of games (`Games`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env import kernels
+from yahtzee_env.dice import FIVE_ALIKE, N_HOLDS, ROLLS, hold_code, kept_faces, roll_index
+from yahtzee_env.kernels import GAME, REROLLS
+from yahtzee_env.observation import observation_names, observe_games
+from yahtzee_env.rules import Box, Ruleset
+from yahtzee_env.tables import compile_ruleset
+
+
+@dataclass(frozen=True)
+class State:
+    """A position: the dice, the rerolls left this turn, and the score card.
+
+    Attributes:
+        dice: five faces, in any order.
+        rolls_left: 2 after the first roll of a turn, 0 after the last.
+        card: the filled boxes and the points in them; boxes not named are open.
+        extra_bonuses: how often the extra five-alike bonus has been paid.
+    """
+
+    dice: tuple[int, ...]
+    rolls_left: int = REROLLS
+    card: Mapping[str, int] = field(default_factory=dict)
+    extra_bonuses: int = 0
+
+
+class Games:
+    """Games of one rule set side by side: what every environment and evaluation plays on.
+
+    Attributes:
+        ruleset: the rules.
+        compiled: the rules as the kernels read them, an array of one `tables.TABLES` record.
+        records: the games, an array of `kernels.GAME` records.
+    """
+
+    def __init__(self, ruleset: Ruleset, n: int) -> None:
+        self.ruleset = ruleset
+        self.compiled = compile_ruleset(ruleset)
+        self.records = np.zeros(n, GAME)
+        self.n_actions = N_HOLDS + len(ruleset.boxes)
+        self.n_features = len(observation_names(ruleset))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "compiled"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, compiled=compile_ruleset(state["ruleset"]))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def select(self, which: NDArray[Any]) -> Games:
+        """Copies of some of the games, by bool mask or by indices."""
+        games = Games(self.ruleset, 0)
+        games.records = self.records[which]
+        return games
+
+    def seed(self, rng: np.random.Generator, i: int | None = None) -> None:
+        """Give game `i`, or every game, a generator state drawn from `rng`."""
+        records = self.records if i is None else self.records[i : i + 1]
+        records["rng"] = rng.integers(2**64, size=len(records), dtype=np.uint64)
+
+    def start(self) -> None:
+        """Begin every game with its first roll; the games' generators go on."""
+        kernels.start_games(self.records)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """(n,) bool: whether each card is full."""
+        over: NDArray[np.bool_] = self.records["filled"] == self.compiled["all_boxes"]
+        return over
+
+    def observe(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """New arrays of the observations, (n, features) float32, and action masks, (n, actions)."""
+        observations = np.empty((len(self), self.n_features), np.float32)
+        masks = np.empty((len(self), self.n_actions), np.int8)
+        observe_games(self.compiled, self.records, observations, masks)
+        return observations, masks
+
+    def masks(self) -> NDArray[np.int8]:
+        """(n, actions) int8: 1 for each legal action."""
+        masks = np.empty((len(self), self.n_actions), np.int8)
+        kernels.write_masks(self.compiled, self.records, masks)
+        return masks
+
+    def random_actions(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: a uniformly random legal action of each game, 0 where it is over."""
+        actions = np.empty(len(self), np.int64)
+        seed = rng.integers(2**64, dtype=np.uint64)
+        kernels.draw_actions(self.compiled, self.records, seed, actions)
+        return actions
+
+    def check_legal(self, actions: NDArray[np.int64], skip: NDArray[np.bool_]) -> None:
+        """Refuse illegal actions, those of the games to skip aside.
+
+        Raises:
+            ValueError: naming the first illegal action and why it is illegal.
+        """
+        i = kernels.first_illegal(self.compiled, self.records, actions, skip)
+        if i >= 0:
+            raise ValueError(self.why_illegal(int(actions[i]), i))
+
+    def play(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Carry out an action in every game that is not over; returns the points gained, (n,).
+
+        Raises:
+            ValueError: if an action is illegal; then nothing has changed.
+        """
+        self.check_legal(actions, self.over)
+        gained = np.empty(len(self))
+        kernels.play_games(self.compiled, self.records, actions, gained)
+        return gained
+
+    def state(self, i: int = 0) -> State:
+        """The position of game `i`."""
+        record = self.records[i]
+        card = {
+            name: int(record["scores"][k])
+            for k, name in enumerate(self.ruleset.box_names)
+            if record["filled"] >> k & 1
+        }
+        dice = tuple(ROLLS[record["roll"]].tolist())
+        return State(dice, int(record["rolls_left"]), card, int(record["extra_bonuses"]))
+
+    def set_state(self, state: State, i: int = 0) -> None:
+        """Put game `i` into a position; its generator goes on from where it is.
+
+        Raises:
+            ValueError: if the state cannot occur under the rules; then nothing has changed.
+        """
+        check_state(self.ruleset, state)
+        record = np.zeros(1, GAME)[0]
+        record["rng"] = self.records["rng"][i]
+        record["roll"] = roll_index(state.dice)
+        record["rolls_left"] = state.rolls_left
+        record["extra_bonuses"] = state.extra_bonuses
+        for name, points in state.card.items():
+            k = self.ruleset.box_index(name)
+            record["filled"] |= 1 << k
+            record["scores"][k] = points
+            record["upper"] += points if self.ruleset.boxes[k].face else 0
+        holds_points = state.card.get(self.ruleset.five_alike_box or "", 0) > 0
+        record["five_scored"] = self.ruleset.tracks_five_alike and holds_points
+        record["score"] = (
+            record["scores"].sum()
+            + sum(pays for at, pays in self.ruleset.bonus_steps if record["upper"] >= at)
+            + state.extra_bonuses * self.ruleset.extra_bonus
+        )
+        self.records[i] = record
+
+    def hold_action(self, keep: Sequence[int], i: int = 0) -> int:
+        """The action of game `i` that keeps these faces and rolls the other dice again.
+
+        Raises:
+            ValueError: if the dice of the game do not show these faces.
+        """
+        return hold_code(self.records["roll"][i], keep)
+
+    def box_action(self, box: str) -> int:
+        """The action that fills a box.
+
+        Raises:
+            ValueError: if there is no such box.
+        """
+        return N_HOLDS + self.ruleset.box_index(box)
+
+    def describe(self, action: int, i: int = 0) -> str:
+        """What an action does in game `i`, in words.
+
+        Raises:
+            ValueError: if the action is not one of the action space.
+        """
+        if not 0 <= action < self.n_actions:
+            raise ValueError(f"an action is a number from 0 to {self.n_actions - 1}, not {action}")
+        if action >= N_HOLDS:
+            return f"fill {self.ruleset.box_names[action - N_HOLDS]}"
+        kept = kept_faces(self.records["roll"][i], action)
+        return f"keep {'-'.join(map(str, kept))}" if kept else "roll all five dice again"
+
+    def why_illegal(self, action: int, i: int = 0) -> str:
+        """One sentence that says why an action is illegal in game `i`."""
+        game = self.records[i]
+        text = f"action {action} ({self.describe(action, i)}) is illegal: "
+        if action < N_HOLDS and game["rolls_left"] == 0:
+            return text + "no rerolls are left"
+        if action < N_HOLDS:
+            same = hold_code(game["roll"], kept_faces(game["roll"], action))
+            return text + f"action {same} keeps the same faces and is the legal one of them"
+        if game["filled"] >> (action - N_HOLDS) & 1:
+            return text + "the box is filled"
+        legal = [self.ruleset.box_names[k] for k in np.flatnonzero(self.masks()[i, N_HOLDS:])]
+        return text + f"the rules allow only {', '.join(legal)} now"
+
+
+def check_state(ruleset: Ruleset, state: State) -> None:
+    """Refuse a position that the rules cannot lead to.
+
+    Raises:
+        ValueError: naming what is wrong and what is allowed.
+    """
+    roll_index(state.dice)
+    if state.rolls_left not in range(REROLLS + 1):
+        raise ValueError(f"rolls_left must be 0 to {REROLLS}, not {state.rolls_left!r}")
+    for name, points in state.card.items():
+        box = ruleset.boxes[ruleset.box_index(name)]
+        possible = _possible_points(ruleset, box)
+        if points not in possible:
+            raise ValueError(
+                f"{name} cannot hold {points!r}; possible are {', '.join(map(str, possible))}"
+            )
+    if len(state.card) == len(ruleset.boxes) and state.rolls_left:
+        raise ValueError("rolls_left must be 0 when the card is full")
+    _check_fill_order(ruleset, state)
+    _check_extra_bonuses(ruleset, state)
+
+
+def check_start(ruleset: Ruleset, state: State) -> None:
+    """Refuse a position in which no episode can begin.
+
+    Raises:
+        ValueError: for a position that cannot occur, and for a finished game.
+    """
+    check_state(ruleset, state)
+    if len(state.card) == len(ruleset.boxes):
+        raise ValueError("an episode cannot begin with a full card")
+
+
+def _possible_points(ruleset: Ruleset, box: Box) -> list[int]:
+    possible = set(box.scores)
+    if ruleset.joker != "none" and box.joker_score is not None:
+        possible.add(box.joker_score)
+    return sorted(possible)
+
+
+def _check_fill_order(ruleset: Ruleset, state: State) -> None:
+    if ruleset.fill_order == "any":
+        return
+    open_upper = [box.name for box in ruleset.boxes if box.face and box.name not in state.card]
+    lower = [box.name for box in ruleset.boxes if not box.face and box.name in state.card]
+    if open_upper and lower:
+        raise ValueError(f"{lower[0]} cannot be filled while {open_upper[0]} is open")
+
+
+def _check_extra_bonuses(ruleset: Ruleset, state: State) -> None:
+    """Each extra bonus was paid for five alike that went to another box."""
+    box_name = ruleset.five_alike_box
+    most = 0
+    if box_name is not None and ruleset.extra_bonus and state.card.get(box_name, 0) > 0:
+        most = sum(
+            points in _five_alike_points(ruleset, ruleset.boxes[ruleset.box_index(name)])
+            for name, points in state.card.items()
+            if name != box_name
+        )
+    if state.extra_bonuses not in range(most + 1):
+        raise ValueError(
+            f"extra_bonuses must be 0 to {most} with this card, not {state.extra_bonuses!r}"
+        )
+
+
+def _five_alike_points(ruleset: Ruleset, box: Box) -> set[int]:
+    points = {box.scores[roll] for roll in np.flatnonzero(FIVE_ALIKE)}
+    if ruleset.joker != "none" and box.joker_score is not None:
+        points.add(box.joker_score)
+    return points

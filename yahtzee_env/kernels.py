@@ -1,0 +1,330 @@
+"""The rules at work: legality, dice, filling a box; single games and arrays of games.
+
+A game is one `GAME` record. The small functions take the parts of a game that they depend on, so
+that the environments, the evaluation and the solver all read the same rules; those that change a
+game take the record. Actions 0 to 30 are hold codes (see `dice`), action ``31 + k`` fills box k.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yahtzee_env.dice import (
+    DRAW_CODE,
+    FIVE_ALIKE,
+    HOLD_LEGAL,
+    KEEP_CODE,
+    N_DICE,
+    N_FACES,
+    N_HOLDS,
+    ROLL_OF_CODE,
+    THROWN,
+)
+from yahtzee_env.jit import kernel
+from yahtzee_env.rules import MAX_BOXES
+from yahtzee_env.tables import JOKER_CODES
+
+GAME = np.dtype(
+    [
+        ("rng", "u8"),  # the game's generator, splitmix64
+        ("score", "i4"),  # all points so far
+        ("filled", "i4"),  # bit k: box k is filled
+        ("upper", "i4"),  # sum of the upper boxes, without bonus
+        ("roll", "i2"),  # index in dice.ROLLS
+        ("rolls_left", "i1"),
+        ("five_scored", "i1"),  # 1 while the five-alike box holds points, where that matters
+        ("extra_bonuses", "i2"),  # how often the extra bonus was paid
+        ("illegal", "i2"),  # illegal actions of this episode
+        ("scores", "i2", (MAX_BOXES,)),  # 0 in open boxes
+    ],
+    align=True,
+)
+
+REROLLS = 2
+MAX_ILLEGAL = 100
+"""Illegal actions after which an episode is truncated."""
+
+MAX_UPPER = 2**30
+"""Above every upper total."""
+
+NO_JOKER = JOKER_CODES["none"]
+_FORCED = JOKER_CODES["forced"]
+
+_N_LEGAL_HOLDS = HOLD_LEGAL.sum(axis=1).astype(np.int8)
+_LEGAL_HOLDS = np.argsort(-HOLD_LEGAL, axis=1, kind="stable").astype(np.int8)
+
+# splitmix64 (Steele, Lea, Flood 2014): one addition and three mixing steps a number.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31 = np.uint64(27), np.uint64(30), np.uint64(31)
+# A 51-bit number times at most 6**5 fits 64 bits; the bias of an outcome is below 4e-12.
+_DROP, _BITS = np.uint64(13), np.uint64(51)
+_OUTCOMES = np.array([N_FACES**n for n in range(N_DICE + 1)], np.uint64)
+
+
+@kernel
+def mixed(state):
+    """The number that belongs to a state of the generator."""
+    z = (state ^ (state >> _S30)) * _MIX1
+    z = (z ^ (z >> _S27)) * _MIX2
+    return z ^ (z >> _S31)
+
+
+@kernel
+def below(number, bound):
+    """A uniform 64-bit number scaled to 0 .. bound - 1, with bound at most 7776."""
+    return ((number >> _DROP) * bound) >> _BITS
+
+
+@kernel
+def throw(game, hold):
+    """Throw the dice again that `hold` does not keep; hold 0 throws all five."""
+    game.rng += _GOLDEN
+    drawn = below(mixed(game.rng), _OUTCOMES[THROWN[hold]])
+    game.roll = ROLL_OF_CODE[KEEP_CODE[game.roll, hold] + DRAW_CODE[drawn]]
+
+
+@kernel
+def is_joker(tables, filled, five_scored, roll):
+    """Whether the roll is five alike under the joker rule: the five-alike box is filled."""
+    if tables.joker == NO_JOKER or FIVE_ALIKE[roll] == 0:
+        return False
+    if filled >> tables.five_alike_box & 1 == 0:
+        return False
+    return five_scored != 0 or tables.joker_after_zero != 0
+
+
+@kernel
+def pays_as_joker(tables, filled, five_scored, roll):
+    """1 where the boxes pay their joker scores, else 0."""
+    if not is_joker(tables, filled, five_scored, roll):
+        return 0
+    return filled >> tables.box_of_face[FIVE_ALIKE[roll]] & 1
+
+
+@kernel
+def legal_boxes(tables, filled, five_scored, roll):
+    """The set of boxes that may be filled with the roll, as bits."""
+    choice = tables.all_boxes & ~filled
+    if tables.upper_first and choice & tables.upper_boxes:
+        choice &= tables.upper_boxes
+    if tables.joker == _FORCED and is_joker(tables, filled, five_scored, roll):
+        matching = 1 << tables.box_of_face[FIVE_ALIKE[roll]]
+        if choice & matching:
+            return matching
+        if choice & ~tables.upper_boxes:
+            return choice & ~tables.upper_boxes
+    return choice
+
+
+@kernel
+def extra_bonus(tables, five_scored, roll):
+    """The extra bonus that five alike earn in whatever box."""
+    if five_scored != 0 and FIVE_ALIKE[roll] != 0:
+        return tables.extra_bonus
+    return 0
+
+
+@kernel
+def upper_bonus(tables, before, after):
+    """The bonus for taking the upper total from `before` to `after`."""
+    bonus = 0
+    for step in range(tables.n_steps):
+        if before < tables.step_at[step] <= after:
+            bonus += tables.step_pays[step]
+    return bonus
+
+
+@kernel
+def next_step(tables, upper):
+    """The upper total that the next bonus step asks for; out of reach where there is none."""
+    for step in range(tables.n_steps):
+        if upper < tables.step_at[step]:
+            return tables.step_at[step]
+    return np.int32(MAX_UPPER)
+
+
+@kernel
+def start(game):
+    """Begin a new game with its first roll; the generator goes on."""
+    game.score = 0
+    game.filled = 0
+    game.upper = 0
+    game.five_scored = 0
+    game.extra_bonuses = 0
+    game.illegal = 0
+    game.scores[:] = 0
+    game.rolls_left = REROLLS
+    game.roll = 0
+    throw(game, 0)
+
+
+@kernel
+def is_over(tables, game):
+    """Whether the card is full."""
+    return game.filled == tables.all_boxes
+
+
+@kernel
+def is_legal(tables, game, action):
+    """Whether the rules allow the action now; any whole number may be asked about."""
+    if action < 0 or action >= N_HOLDS + tables.n_boxes:
+        return False
+    if action < N_HOLDS:
+        return game.rolls_left > 0 and HOLD_LEGAL[game.roll, action] != 0
+    boxes = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+    return boxes >> (action - N_HOLDS) & 1 != 0
+
+
+@kernel
+def placed(tables, filled, five_scored, upper, roll, box):
+    """What filling a box does: its points, the points gained in all, the next upper, five_scored."""
+    points = np.int32(tables.points[pays_as_joker(tables, filled, five_scored, roll), roll, box])
+    gained = points + extra_bonus(tables, five_scored, roll)
+    if tables.upper_face[box] != 0:
+        gained += upper_bonus(tables, upper, upper + points)
+        upper += points
+    if tables.tracks_five_alike != 0 and box == tables.five_alike_box and points > 0:
+        five_scored = 1
+    return points, gained, upper, five_scored
+
+
+@kernel
+def fill(tables, game, box):
+    """Fill a box and go on to the next turn; returns the points gained."""
+    if extra_bonus(tables, game.five_scored, game.roll) != 0:
+        game.extra_bonuses += 1
+    points, gained, upper, five_scored = placed(
+        tables, game.filled, game.five_scored, game.upper, game.roll, box
+    )
+    game.upper = upper
+    game.five_scored = five_scored
+    game.scores[box] = points
+    game.filled |= 1 << box
+    game.score += gained
+    if is_over(tables, game):
+        game.rolls_left = 0
+    else:
+        game.rolls_left = REROLLS
+        throw(game, 0)
+    return gained
+
+
+@kernel
+def apply(tables, game, action):
+    """Carry out a legal action; returns the points gained."""
+    if action >= N_HOLDS:
+        return fill(tables, game, action - N_HOLDS)
+    game.rolls_left -= 1
+    throw(game, action)
+    return 0
+
+
+# Arrays of games.
+
+
+@kernel
+def start_games(games):
+    """Begin every game."""
+    for i in range(len(games)):
+        start(games[i])
+
+
+@kernel
+def first_illegal(compiled, games, actions, skip):
+    """The first game whose action the rules forbid, those to skip aside; -1 for none."""
+    tables = compiled[0]
+    for i in range(len(games)):
+        if not skip[i] and not is_legal(tables, games[i], actions[i]):
+            return i
+    return -1
+
+
+@kernel
+def play_games(compiled, games, actions, gained):
+    """Carry out a legal action in every game that is not over; writes the points gained."""
+    tables = compiled[0]
+    for i in range(len(games)):
+        gained[i] = 0.0
+        if not is_over(tables, games[i]):
+            gained[i] = apply(tables, games[i], actions[i])
+
+
+@kernel
+def step_games(
+    compiled, games, actions, restart, illegal_reward, rewards, over, truncated, illegal
+):
+    """One step of every game; returns the number of illegal actions.
+
+    Games marked in `restart` begin anew instead. An illegal action changes nothing but the
+    game's count of them. Writes rewards, whether each game is over, was truncated, and whether
+    its action was illegal.
+    """
+    tables = compiled[0]
+    n_illegal = 0
+    for i in range(len(games)):
+        game = games[i]
+        rewards[i] = 0.0
+        illegal[i] = False
+        if restart[i]:
+            start(game)
+        elif is_legal(tables, game, actions[i]):
+            rewards[i] = apply(tables, game, actions[i])
+        else:
+            game.illegal += 1
+            illegal[i] = True
+            rewards[i] = illegal_reward
+            n_illegal += 1
+        over[i] = is_over(tables, game)
+        truncated[i] = game.illegal >= MAX_ILLEGAL
+    return n_illegal
+
+
+@kernel
+def write_mask(tables, game, legal, mask):
+    """Write an action mask from the set of legal boxes; all 0 when the game is over."""
+    # Fields are read before the loops, so that LLVM makes the loops vector moves.
+    roll, can_hold, n_boxes = game.roll, np.int8(game.rolls_left > 0), tables.n_boxes
+    for hold in range(N_HOLDS):
+        mask[hold] = HOLD_LEGAL[roll, hold] & -can_hold
+    for k in range(n_boxes):
+        mask[N_HOLDS + k] = legal >> k & 1
+
+
+@kernel
+def write_masks(compiled, games, masks):
+    """Write each game's action mask, a row of ``31 + n_boxes`` int8."""
+    tables = compiled[0]
+    for i in range(len(games)):
+        game = games[i]
+        legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+        write_mask(tables, game, legal, masks[i])
+
+
+@kernel
+def draw_actions(compiled, games, seed, actions):
+    """Write a uniformly random legal action of each game, 0 where it is over."""
+    tables = compiled[0]
+    state = seed
+    for i in range(len(games)):
+        game = games[i]
+        n_holds = _N_LEGAL_HOLDS[game.roll] if game.rolls_left > 0 else 0
+        boxes = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+        n_boxes = 0
+        rest = boxes
+        while rest:
+            rest &= rest - 1
+            n_boxes += 1
+        state += _GOLDEN
+        choice = np.int64(below(mixed(state), np.uint64(n_holds + n_boxes)))
+        if choice < n_holds:
+            actions[i] = _LEGAL_HOLDS[game.roll, choice]
+        elif boxes:
+            for _ in range(choice - n_holds):
+                boxes &= boxes - 1
+            box = 0
+            while boxes >> box & 1 == 0:
+                box += 1
+            actions[i] = N_HOLDS + box
+        else:
+            actions[i] = 0

@@ -1,0 +1,439 @@
+"""Rule sets as data: what each box pays, and the bonus, joker and fill-order rules around them.
+
+The eight rule sets of the family are built here, and a user's own is built the same way::
+
+    from yahtzee_env import Box, get_ruleset
+
+    def four_dice_only(counts):
+        return sum(4 * face for face, n in enumerate(counts, start=1) if n >= 4)
+
+    house_yacht = get_ruleset("yacht").with_box(
+        Box.of("four_of_a_kind", four_dice_only), name="yacht-four-dice"
+    )
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from yahtzee_env.dice import COUNTS, N_FACES, N_ROLLS, roll_index
+
+Counts = Sequence[int]
+Joker = Literal["none", "forced", "free"]
+FillOrder = Literal["any", "upper_first"]
+
+MAX_BOXES = 16
+MAX_STEPS = 8
+MAX_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box of the score card.
+
+    Attributes:
+        name: the box id, a lower-case identifier such as ``"full_house"``.
+        scores: what the box pays for each of the 252 rolls, in the order of ``dice.ROLLS``.
+        face: for an upper box the face that it collects, 1 to 6; None for a lower box.
+        joker_score: what five alike pay here as a joker; None where a joker changes nothing.
+    """
+
+    name: str
+    scores: tuple[int, ...]
+    face: int | None = None
+    joker_score: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
+            raise ValueError(
+                f"a box name must be lower-case letters, digits and _, not {self.name!r}"
+            )
+        object.__setattr__(self, "scores", tuple(self._whole(s) for s in self.scores))
+        if len(self.scores) != N_ROLLS:
+            raise ValueError(
+                f"box {self.name!r} must have {N_ROLLS} scores, one a roll, not {len(self.scores)}"
+            )
+        if self.face is not None and self.face not in range(1, N_FACES + 1):
+            raise ValueError(
+                f"box {self.name!r}: face must be 1 to {N_FACES} or None, not {self.face!r}"
+            )
+        if self.joker_score is not None:
+            object.__setattr__(self, "joker_score", self._whole(self.joker_score))
+
+    def _whole(self, points: Any) -> int:
+        try:
+            whole = int(points)
+        except (TypeError, ValueError, OverflowError):
+            whole = -1
+        if whole != points or not 0 <= whole <= MAX_POINTS:
+            raise ValueError(
+                f"box {self.name!r}: a score must be a whole number from 0 to {MAX_POINTS}, "
+                f"not {points!r}"
+            )
+        return whole
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        function: Callable[[Counts], int],
+        face: int | None = None,
+        joker_score: int | None = None,
+    ) -> Box:
+        """A box that pays ``function(counts)``, with counts the six face counts of the roll.
+
+        The function is called once for each of the 252 rolls and not kept.
+        """
+        scores = tuple(function(tuple(counts)) for counts in COUNTS.tolist())
+        return cls(name, scores, face, joker_score)
+
+
+@dataclass(frozen=True)
+class Ruleset:
+    """The rules of one game of the family; compares, hashes, pickles and converts to JSON.
+
+    Attributes:
+        name: what the rule set is called in results.
+        boxes: the boxes in order; action ``31 + k`` fills the k-th.
+        bonus_steps: pairs (upper total, points): the points are paid once, when the sum of the
+            upper boxes first reaches the total.
+        five_alike_box: the box whose filling starts the extra bonus and the joker.
+        extra_bonus: points for each five alike rolled while `five_alike_box` holds points.
+        joker: "none"; "forced": five alike go to the matching upper box if open, else to a lower
+            box, else to any; "free": to any open box. Only where the matching upper box is filled
+            do the boxes pay their `joker_score`.
+        joker_after_zero: whether five alike are a joker also where `five_alike_box` holds 0.
+        fill_order: "any", or "upper_first": no lower box before all upper boxes are filled.
+
+    Raises:
+        ValueError: for a rule set that cannot be played, naming what is wrong and allowed.
+    """
+
+    name: str
+    boxes: tuple[Box, ...]
+    bonus_steps: tuple[tuple[int, int], ...] = ()
+    five_alike_box: str | None = None
+    extra_bonus: int = 0
+    joker: Joker = "none"
+    joker_after_zero: bool = True
+    fill_order: FillOrder = "any"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "boxes", tuple(self.boxes))
+        object.__setattr__(self, "bonus_steps", tuple((at, pays) for at, pays in self.bonus_steps))
+        for check in (_check_boxes, _check_bonus_steps, _check_five_alike, _check_choices):
+            check(self)
+
+    @property
+    def box_names(self) -> tuple[str, ...]:
+        """The box ids in order."""
+        return tuple(box.name for box in self.boxes)
+
+    @property
+    def tracks_five_alike(self) -> bool:
+        """Whether the rest of a game depends on `five_alike_box` holding points rather than 0."""
+        strict_joker = self.joker != "none" and not self.joker_after_zero
+        return self.extra_bonus > 0 or strict_joker
+
+    @property
+    def last_step(self) -> int:
+        """The upper total from which on more upper points earn no bonus; 0 without steps."""
+        return self.bonus_steps[-1][0] if self.bonus_steps else 0
+
+    def box_index(self, name: str) -> int:
+        """The position of the box called `name`.
+
+        Raises:
+            ValueError: if there is no such box, with the names there are.
+        """
+        if name not in self.box_names:
+            raise ValueError(
+                f"{name!r} is not a box of {self.name}; its boxes are {', '.join(self.box_names)}"
+            )
+        return self.box_names.index(name)
+
+    def with_box(self, box: Box, name: str) -> Ruleset:
+        """The same rules under another `name`, with the box of `box`'s name replaced by it."""
+        boxes = list(self.boxes)
+        boxes[self.box_index(box.name)] = box
+        return replace(self, name=name, boxes=tuple(boxes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rules as plain lists, numbers and strings, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Ruleset:
+        """The rule set that `to_dict` wrote, also after a journey through JSON.
+
+        Raises:
+            ValueError: if `data` is no rule set.
+        """
+        try:
+            boxes = tuple(Box(**box) for box in data["boxes"])
+            return cls(**{**data, "boxes": boxes})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not the dictionary of a rule set: {error}") from None
+
+
+def _check_boxes(rules: Ruleset) -> None:
+    names = rules.box_names
+    if not isinstance(rules.name, str) or not rules.name:
+        raise ValueError(f"a rule set's name must be a text, not {rules.name!r}")
+    if not 1 <= len(names) <= MAX_BOXES:
+        raise ValueError(f"a rule set must have 1 to {MAX_BOXES} boxes, not {len(names)}")
+    if doubles := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"box names must differ, but {sorted(doubles)} occur more than once")
+    faces = [box.face for box in rules.boxes if box.face is not None]
+    if len(set(faces)) < len(faces):
+        raise ValueError(f"upper boxes must collect different faces, not {faces}")
+
+
+def _check_bonus_steps(rules: Ruleset) -> None:
+    steps = rules.bonus_steps
+    totals = [0, *(at for at, _ in steps)]
+    if len(steps) > MAX_STEPS or any(
+        not _is_whole(at, MAX_POINTS) or not _is_whole(pays, MAX_POINTS) for at, pays in steps
+    ):
+        raise ValueError(
+            f"bonus_steps must be at most {MAX_STEPS} pairs of whole numbers from 0 to "
+            f"{MAX_POINTS}, not {steps}"
+        )
+    if any(low >= high for low, high in pairwise(totals)):
+        raise ValueError(f"the upper totals of bonus_steps must be above 0 and rise, not {steps}")
+    if steps and not any(box.face for box in rules.boxes):
+        raise ValueError("bonus_steps need at least one upper box")
+
+
+def _check_five_alike(rules: Ruleset) -> None:
+    if not _is_whole(rules.extra_bonus, MAX_POINTS):
+        raise ValueError(
+            f"extra_bonus must be a whole number from 0 to {MAX_POINTS}, not {rules.extra_bonus!r}"
+        )
+    if rules.five_alike_box is not None:
+        rules.box_index(rules.five_alike_box)
+    elif rules.extra_bonus or rules.joker != "none":
+        raise ValueError("a joker or an extra_bonus needs the name of the five_alike_box")
+    if rules.joker != "none" and sum(box.face is not None for box in rules.boxes) < N_FACES:
+        raise ValueError(f"joker {rules.joker!r} needs all six upper boxes")
+
+
+def _check_choices(rules: Ruleset) -> None:
+    for field, choices in (("joker", get_args(Joker)), ("fill_order", get_args(FillOrder))):
+        if getattr(rules, field) not in choices:
+            raise ValueError(
+                f"{field} must be one of {', '.join(choices)}, not {getattr(rules, field)!r}"
+            )
+
+
+def _is_whole(value: Any, limit: int) -> bool:
+    return isinstance(value, int) and 0 <= value <= limit
+
+
+# What the boxes pay, as functions of the six face counts.
+
+
+def _total(counts: Counts) -> int:
+    return sum(face * n for face, n in enumerate(counts, start=1))
+
+
+def _alike(needed: int) -> Callable[[Counts], bool]:
+    return lambda counts: max(counts) >= needed
+
+
+def _five_faces_run(counts: Counts) -> bool:
+    return any(all(counts[low : low + 5]) for low in (0, 1))
+
+
+def _four_faces_run(counts: Counts) -> bool:
+    return any(all(counts[low : low + 4]) for low in (0, 1, 2))
+
+
+def _is_roll(*dice: int) -> Callable[[Counts], bool]:
+    wanted = COUNTS[roll_index(dice)].tolist()
+    return lambda counts: list(counts) == wanted
+
+
+def _is_full_house(counts: Counts) -> bool:
+    return sorted(counts)[-2:] == [2, 3]
+
+
+def _is_wide_full_house(counts: Counts) -> bool:
+    """A full house that five alike are, too."""
+    return _is_full_house(counts) or max(counts) == 5
+
+
+def _is_one_color(counts: Counts) -> bool:
+    """All dice of one Kismet colour: a face and the one on the opposite side of the die."""
+    return any(counts[face] + counts[5 - face] == 5 for face in (0, 1, 2))
+
+
+def _has_two_pairs_of_one_color(counts: Counts) -> bool:
+    return any(counts[face] // 2 + counts[5 - face] // 2 >= 2 for face in (0, 1, 2))
+
+
+def _pays(
+    points: int | Callable[[Counts], int], when: Callable[[Counts], bool], plus: int = 0
+) -> Callable[[Counts], int]:
+    """`points` (a number, or a function of the counts) and `plus` for the rolls that qualify."""
+
+    def score(counts: Counts) -> int:
+        if not when(counts):
+            return 0
+        return plus + (points(counts) if callable(points) else points)
+
+    return score
+
+
+def _best_alike(needed: int) -> Callable[[Counts], int]:
+    """The sum of the `needed` alike dice of the highest face that has them."""
+    return lambda counts: max(
+        needed * face if n >= needed else 0 for face, n in enumerate(counts, start=1)
+    )
+
+
+def _two_pairs(counts: Counts) -> int:
+    pairs = [face for face, n in enumerate(counts, start=1) if n >= 2]
+    return 2 * sum(pairs) if len(pairs) == 2 else 0
+
+
+def _upper_box(name: str, face: int) -> Box:
+    return Box.of(name, lambda counts: face * counts[face - 1], face)
+
+
+def upper_boxes() -> tuple[Box, ...]:
+    """The six upper boxes that all games of the family share: the sum of the dice of one face."""
+    names = ("ones", "twos", "threes", "fours", "fives", "sixes")
+    return tuple(_upper_box(name, face) for face, name in enumerate(names, start=1))
+
+
+def _yahtzee() -> Ruleset:
+    return Ruleset(
+        "yahtzee",
+        boxes=(
+            *upper_boxes(),
+            Box.of("three_of_a_kind", _pays(_total, _alike(3))),
+            Box.of("four_of_a_kind", _pays(_total, _alike(4))),
+            Box.of("full_house", _pays(25, _is_full_house), joker_score=25),
+            Box.of("small_straight", _pays(30, _four_faces_run), joker_score=30),
+            Box.of("large_straight", _pays(40, _five_faces_run), joker_score=40),
+            Box.of("yahtzee", _pays(50, _alike(5))),
+            Box.of("chance", _total),
+        ),
+        bonus_steps=((63, 35),),
+        five_alike_box="yahtzee",
+        extra_bonus=100,
+        joker="forced",
+    )
+
+
+def _yacht() -> Ruleset:
+    return Ruleset(
+        "yacht",
+        boxes=(
+            *upper_boxes(),
+            Box.of("four_of_a_kind", _pays(_total, _alike(4))),
+            Box.of("full_house", _pays(_total, _is_full_house)),
+            Box.of("small_straight", _pays(30, _is_roll(1, 2, 3, 4, 5))),
+            Box.of("large_straight", _pays(30, _is_roll(2, 3, 4, 5, 6))),
+            Box.of("yacht", _pays(50, _alike(5))),
+            Box.of("choice", _total),
+        ),
+    )
+
+
+def _yatzy() -> Ruleset:
+    return Ruleset(
+        "yatzy",
+        boxes=(
+            *upper_boxes(),
+            Box.of("one_pair", _best_alike(2)),
+            Box.of("two_pairs", _two_pairs),
+            Box.of("three_of_a_kind", _best_alike(3)),
+            Box.of("four_of_a_kind", _best_alike(4)),
+            Box.of("small_straight", _pays(15, _is_roll(1, 2, 3, 4, 5))),
+            Box.of("large_straight", _pays(20, _is_roll(2, 3, 4, 5, 6))),
+            Box.of("full_house", _pays(_total, _is_full_house)),
+            Box.of("chance", _total),
+            Box.of("yatzy", _pays(50, _alike(5))),
+        ),
+        bonus_steps=((63, 50),),
+    )
+
+
+def _kismet() -> Ruleset:
+    def is_one_color_full_house(counts: Counts) -> bool:
+        return _is_wide_full_house(counts) and _is_one_color(counts)
+
+    return Ruleset(
+        "kismet",
+        boxes=(
+            *upper_boxes(),
+            Box.of("two_pair_same_color", _pays(_total, _has_two_pairs_of_one_color)),
+            Box.of("three_of_a_kind", _pays(_total, _alike(3))),
+            Box.of("straight", _pays(30, _five_faces_run)),
+            Box.of("flush", _pays(35, _is_one_color)),
+            Box.of("full_house", _pays(_total, _is_wide_full_house, plus=15)),
+            Box.of("full_house_same_color", _pays(_total, is_one_color_full_house, plus=20)),
+            Box.of("four_of_a_kind", _pays(_total, _alike(4), plus=25)),
+            Box.of("yarborough", _total),
+            Box.of("kismet", _pays(_total, _alike(5), plus=50)),
+        ),
+        bonus_steps=((63, 35), (71, 20), (78, 20)),
+    )
+
+
+def _build_rulesets() -> dict[str, Ruleset]:
+    official = _yahtzee()
+    rulesets = (
+        official,
+        replace(official, name="yahtzee-free-joker", joker="free"),
+        replace(official, name="yahtzee-single", joker="none", extra_bonus=0),
+        replace(official, name="yahtzee-upper-first", fill_order="upper_first"),
+        replace(official, name="yahtzee-strict", bonus_steps=((64, 35),), joker_after_zero=False),
+        _yacht(),
+        _yatzy(),
+        _kismet(),
+    )
+    return {rules.name: rules for rules in rulesets}
+
+
+RULESETS: Mapping[str, Ruleset] = _build_rulesets()
+"""The named rule sets, the official one first."""
+
+
+def get_ruleset(ruleset: str | Ruleset | Mapping[str, Any]) -> Ruleset:
+    """The rule set of a name, of a `Ruleset` itself, or of what `Ruleset.to_dict` gave.
+
+    Raises:
+        ValueError: for an unknown name or a dictionary that is no rule set.
+        TypeError: for anything else.
+    """
+    if isinstance(ruleset, Ruleset):
+        return ruleset
+    if isinstance(ruleset, Mapping):
+        return Ruleset.from_dict(ruleset)
+    if not isinstance(ruleset, str):
+        raise TypeError(f"a rule set is a name, a Ruleset or its dictionary, not {ruleset!r}")
+    if ruleset not in RULESETS:
+        raise ValueError(f"unknown rule set {ruleset!r}; there are {', '.join(RULESETS)}")
+    return RULESETS[ruleset]
+
+
+def score(roll: Sequence[int], box: str, ruleset: str | Ruleset = "yahtzee") -> int:
+    """What five dice pay in a box by themselves, without joker and bonuses.
+
+    Args:
+        roll: five dice in any order.
+        box: the box id.
+        ruleset: a rule set or its name.
+
+    Raises:
+        ValueError: for wrong dice or an unknown box or rule set.
+    """
+    rules = get_ruleset(ruleset)
+    return rules.boxes[rules.box_index(box)].scores[roll_index(roll)]

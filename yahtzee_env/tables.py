@@ -1,0 +1,68 @@
+"""A rule set compiled to one record of arrays, the form that the kernels read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.dice import FIVE_ALIKE, N_FACES, N_ROLLS
+from yahtzee_env.rules import MAX_BOXES, MAX_STEPS, Ruleset
+
+TABLES = np.dtype(
+    [
+        ("points", "i2", (2, N_ROLLS, MAX_BOXES)),  # without and with joker points
+        ("upper_face", "i4", (MAX_BOXES,)),  # 0 for a lower box
+        ("box_of_face", "i4", (N_FACES + 1,)),  # -1 where no upper box collects the face
+        ("step_at", "i4", (MAX_STEPS,)),
+        ("step_pays", "i4", (MAX_STEPS,)),
+        ("n_steps", "i4"),
+        ("n_boxes", "i4"),
+        ("all_boxes", "i4"),  # sets of boxes: bit k is box k
+        ("upper_boxes", "i4"),
+        ("upper_most", "i4"),  # the most that one upper box pays
+        ("five_alike_box", "i4"),  # -1 for none
+        ("tracks_five_alike", "i4"),  # whether it matters that the five-alike box holds points
+        ("extra_bonus", "i4"),
+        ("joker", "i4"),
+        ("joker_after_zero", "i4"),
+        ("upper_first", "i4"),
+    ],
+    align=True,
+)
+
+JOKER_CODES = {"none": 0, "forced": 1, "free": 2}
+
+
+@lru_cache(maxsize=64)
+def compile_ruleset(ruleset: Ruleset) -> NDArray[np.void]:
+    """The rule set as a read-only array of one `TABLES` record."""
+    compiled = np.zeros(1, TABLES)
+    tables = compiled[0]
+    n_boxes = len(ruleset.boxes)
+    tables["points"][0, :, :n_boxes] = np.transpose([box.scores for box in ruleset.boxes])
+    tables["points"][1] = tables["points"][0]
+    tables["box_of_face"] = -1
+    for k, box in enumerate(ruleset.boxes):
+        if box.joker_score is not None:
+            tables["points"][1, FIVE_ALIKE > 0, k] = box.joker_score
+        if box.face is not None:
+            tables["upper_face"][k] = box.face
+            tables["box_of_face"][box.face] = k
+            tables["upper_boxes"] |= 1 << k
+            tables["upper_most"] = max(tables["upper_most"], *box.scores)
+    for step, (at, pays) in enumerate(ruleset.bonus_steps):
+        tables["step_at"][step], tables["step_pays"][step] = at, pays
+    tables["n_steps"] = len(ruleset.bonus_steps)
+    tables["n_boxes"] = n_boxes
+    tables["all_boxes"] = (1 << n_boxes) - 1
+    named = ruleset.five_alike_box
+    tables["five_alike_box"] = -1 if named is None else ruleset.box_index(named)
+    tables["tracks_five_alike"] = ruleset.tracks_five_alike
+    tables["extra_bonus"] = ruleset.extra_bonus
+    tables["joker"] = JOKER_CODES[ruleset.joker]
+    tables["joker_after_zero"] = ruleset.joker_after_zero
+    tables["upper_first"] = ruleset.fill_order == "upper_first"
+    compiled.flags.writeable = False
+    return compiled
