@@ -63,7 +63,7 @@ def gather_facts(games: Games, i: int) -> Facts:
     game = games.select(np.array([i]))
     state, over = game.state(), bool(game.over[0])
     return Facts(
-        name=game.ruleset.name,
+        name=" ".join(game.ruleset.name.split()),
         dice=state.dice,
         rolls_left=state.rolls_left,
         score=int(game.records["score"][0]),
@@ -75,7 +75,8 @@ def gather_facts(games: Games, i: int) -> Facts:
 
 def _sections(game: Games, state: State) -> tuple[Section, ...]:
     pays = _payments(game)
-    upper, lower = [], []
+    upper: list[Row] = []
+    lower: list[Row] = []
     for k, box in enumerate(game.ruleset.boxes):
         row = Row(N_HOLDS + k, _in_words(box.name), state.card.get(box.name), pays.get(k))
         (upper if box.face else lower).append(row)
@@ -113,7 +114,7 @@ def _upper_totals(game: Games, state: State, rows: list[Row]) -> tuple[tuple[str
         return (("Upper total", total), ("Upper bonus", bonus))
     at, pays = to_come[0]
     return (
-        (f"Upper total ({at - total} more to {at})", total),
+        (f"Upper total ({at - total} short of {at})", total),
         (f"Upper bonus (+{pays} at {at})", bonus),
     )
 
@@ -188,15 +189,15 @@ def _line(code: str, label: str, points: str, pays: str, width: int) -> str:
 
 _OVERSAMPLING = 2
 
-_WIDTH, _MARGIN, _GAP = 760, 24, 20
+_WIDTH, _MARGIN, _GAP = 800, 24, 20
 _HEADER_HEIGHT = 76
 _DICE_BAND_HEIGHT = 136
-_DIE, _DIE_GAP, _DIE_RADIUS, _DIE_TOP, _PIP = 68, 14, 14, 24, 6.5
-_PIP_OFFSET = 19
+_DIE, _DIE_GAP, _DIE_RADIUS, _DIE_TOP = 68, 14, 14, 24
+_PIP, _PIP_OFFSET = 7, 19
 _SHADOW = 3
 _TITLE_HEIGHT, _ROW_HEIGHT, _ROW_INSET, _PANEL_PADDING = 40, 32, 3, 12
 _PANEL_RADIUS, _ROW_RADIUS = 14, 8
-_VALUE_WIDTH = 78
+_VALUE_WIDTH, _LABEL_GAP = 78, 8
 _MARKER, _MARKER_GAP = 9, 28
 _BADGE_HEIGHT, _BADGE_PADDING = 30, 16
 
@@ -432,7 +433,8 @@ def _draw_entry(
     label_color: str,
     value_color: str,
 ) -> None:
-    fit = width - _VALUE_WIDTH - _PANEL_PADDING
+    fit = width - _VALUE_WIDTH - _PANEL_PADDING - _LABEL_GAP
+    # Points that are won stand out from offers, which have a sign.
     bold = value.isdecimal()
     canvas.text(left + _PANEL_PADDING, y, label, _MEDIUM, label_color, fit=fit)
     right = left + width - _PANEL_PADDING

@@ -1,0 +1,120 @@
+"""What several test modules share: play against the referee, and positions found by play."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from reference_game import RULESETS, ReferenceGame
+
+import yahtzee_env
+from yahtzee_env import State
+from yahtzee_env.game import Games
+
+CASES = Path(__file__).parent / "cases"
+CLONE = Path(__file__).parent.parent
+N_HOLDS = 31
+
+# Every environment id and every rule set.
+IDS = {name: f"{name.capitalize() if '-' not in name else 'Yahtzee'}-v0" for name in RULESETS}
+
+JOKER_RULESETS = ("yahtzee", "yahtzee-free-joker", "yahtzee-upper-first", "yahtzee-strict")
+
+
+def cases(file: str) -> dict[str, Any]:
+    """The content of a case file."""
+    return json.loads((CASES / file).read_text())
+
+
+def make(ruleset: str = "yahtzee", **arguments: Any) -> yahtzee_env.YahtzeeEnv:
+    """The bare environment of a named rule set."""
+    return gym.make(IDS[ruleset], ruleset=ruleset, **arguments).unwrapped
+
+
+def make_at(state: State, ruleset: str = "yahtzee", **arguments: Any) -> yahtzee_env.YahtzeeEnv:
+    """An environment in a position."""
+    env = make(ruleset, **arguments)
+    env.reset(seed=0, options={"state": state})
+    return env
+
+
+def started(ruleset: str, n: int, seed: int) -> Games:
+    """Games after their first rolls."""
+    games = Games(yahtzee_env.get_ruleset(ruleset), n)
+    games.seed(np.random.default_rng(seed))
+    games.start()
+    return games
+
+
+def kept(dice: tuple[int, ...], hold: int) -> tuple[int, ...]:
+    """The faces that a hold code keeps: bit i is die i of the sorted dice."""
+    return tuple(die for i, die in enumerate(sorted(dice)) if hold >> i & 1)
+
+
+def without(dice: tuple[int, ...], faces: tuple[int, ...]) -> list[int]:
+    """The dice that are left when `faces` are taken away, all of which must be there."""
+    rest = Counter(dice)
+    rest.subtract(faces)
+    assert min(rest.values()) >= 0, f"{faces} are not all among {dice}"
+    return list(rest.elements())
+
+
+def referee_at(ruleset: str, state: State) -> ReferenceGame:
+    """The referee in a position."""
+    referee = ReferenceGame(ruleset, state.dice)
+    referee.rolls_left = state.rolls_left
+    referee.card = dict(state.card)
+    referee.extra_bonuses = state.extra_bonuses
+    return referee
+
+
+def random_choices(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A uniformly random legal action for each row of masks."""
+    return np.where(masks, rng.random(masks.shape), -1).argmax(axis=1)
+
+
+def make_five_alike(games: Games, rng: np.random.Generator, chance: float) -> list[int]:
+    """Let the dice of some running games, drawn by chance, show five alike; tells which."""
+    changed = np.flatnonzero((rng.random(len(games)) < chance) & ~games.over).tolist()
+    for i in changed:
+        five_alike = (int(rng.integers(1, 7)),) * 5
+        games.set_state(replace(games.state(i), dice=five_alike), i)
+    return changed
+
+
+def random_positions(ruleset: str, games: int, seed: int) -> Iterator[State]:
+    """Positions of random games, ends included; a third of them with five alike."""
+    rng = np.random.default_rng(seed)
+    batch = started(ruleset, games, seed)
+    while not batch.over.all():
+        make_five_alike(batch, rng, 0.3)
+        for i in np.flatnonzero(~batch.over):
+            yield batch.state(i)
+        batch.play(random_choices(batch.masks(), rng))
+    for i in range(games):
+        yield batch.state(i)
+
+
+def assert_same(one: Any, other: Any, where: str = "result") -> None:
+    """Two results of an environment are equal in values, types and shapes."""
+    assert type(one) is type(other), f"{where}: {type(one)} and {type(other)}"
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}[{key!r}]")
+    elif isinstance(one, tuple | list):
+        assert len(one) == len(other), where
+        for i, parts in enumerate(zip(one, other, strict=True)):
+            assert_same(*parts, f"{where}[{i}]")
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
+        if one.dtype == object:
+            assert_same(list(one), list(other), where)
+        else:
+            np.testing.assert_array_equal(one, other, where)
+    else:
+        assert one == other, where
