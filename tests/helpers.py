@@ -2,22 +2,24 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from hypothesis import strategies as st
 from reference_game import RULESETS, ReferenceGame
 
 import yahtzee_env
-from yahtzee_env import State
+from yahtzee_env import Box, Ruleset, State, get_ruleset
 from yahtzee_env.game import Games
 
 CASES = Path(__file__).parent / "cases"
 CLONE = Path(__file__).parent.parent
 N_HOLDS = 31
+OFFICIAL = get_ruleset("yahtzee")
 
 # Every environment id and every rule set.
 IDS = {name: f"{name.capitalize() if '-' not in name else 'Yahtzee'}-v0" for name in RULESETS}
@@ -44,7 +46,7 @@ def make_at(state: State, ruleset: str = "yahtzee", **arguments: Any) -> yahtzee
 
 def started(ruleset: str, n: int, seed: int) -> Games:
     """Games after their first rolls."""
-    games = Games(yahtzee_env.get_ruleset(ruleset), n)
+    games = Games(get_ruleset(ruleset), n)
     games.seed(np.random.default_rng(seed))
     games.start()
     return games
@@ -97,6 +99,43 @@ def random_positions(ruleset: str, games: int, seed: int) -> Iterator[State]:
         batch.play(random_choices(batch.masks(), rng))
     for i in range(games):
         yield batch.state(i)
+
+
+def _scorer(a: int, b: int, m: int) -> Callable[[Sequence[int]], int]:
+    """Some box: points that depend on the roll in no regular way."""
+    return lambda counts: (a * sum(i * i * n for i, n in enumerate(counts)) + b * max(counts)) % m
+
+
+@st.composite
+def random_rulesets(draw: st.DrawFn) -> Ruleset:
+    """Rule sets that can be played, of all kinds."""
+    has_joker = draw(st.booleans())
+    faces = range(1, 7) if has_joker else draw(st.sets(st.integers(1, 6)))
+    points = st.builds(_scorer, st.integers(0, 99), st.integers(0, 99), st.integers(1, 1001))
+    joker_score = st.none() | st.integers(0, 1000)
+    upper = [
+        Box.of(f"upper_{face}", draw(points), face, draw(joker_score))
+        if draw(st.booleans())
+        else OFFICIAL.boxes[face - 1]
+        for face in faces
+    ]
+    lower = [
+        Box.of(f"lower_{k}", draw(points), None, draw(joker_score))
+        for k in range(draw(st.integers(0 if upper else 1, 4)))
+    ]
+    boxes = draw(st.permutations(upper + lower))
+    totals = draw(st.sets(st.integers(1, 300), max_size=4)) if upper else ()
+    named = draw(st.sampled_from([box.name for box in boxes]))
+    return Ruleset(
+        "random",
+        boxes,
+        tuple((at, draw(st.integers(0, 1000))) for at in sorted(totals)),
+        five_alike_box=named if has_joker or draw(st.booleans()) else None,
+        extra_bonus=draw(st.integers(0, 1000)) if has_joker else 0,
+        joker=draw(st.sampled_from(["forced", "free"])) if has_joker else "none",
+        joker_after_zero=draw(st.booleans()),
+        fill_order=draw(st.sampled_from(["any", "upper_first"])),
+    )
 
 
 def assert_same(one: Any, other: Any, where: str = "result") -> None:

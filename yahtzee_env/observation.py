@@ -122,7 +122,7 @@ def _write_payments(tables, game, legal, out):
         for k in range(len(out)):
             if tables.upper_face[k] != 0 and bits >> k & 1:
                 bonus = upper_bonus(tables, upper, upper + points[k])
-                out[k] += np.float32(bonus) * _PER_POINT
+                out[k] = np.float32(points[k] + extra + bonus) * _PER_POINT
 
 
 @kernel

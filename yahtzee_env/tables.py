@@ -51,7 +51,7 @@ def compile_ruleset(ruleset: Ruleset) -> NDArray[np.void]:
             tables["upper_face"][k] = box.face
             tables["box_of_face"][box.face] = k
             tables["upper_boxes"] |= 1 << k
-            tables["upper_most"] = max(tables["upper_most"], *box.scores)
+            tables["upper_most"] = max(tables["upper_most"], *box.scores, box.joker_score or 0)
     for step, (at, pays) in enumerate(ruleset.bonus_steps):
         tables["step_at"][step], tables["step_pays"][step] = at, pays
     tables["n_steps"] = len(ruleset.bonus_steps)

@@ -13,17 +13,18 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.dice import N_KEEPS, N_PARTIAL_KEEPS, N_ROLLS, ROLL_PROBABILITIES
+from yahtzee_env.dice import N_KEEPS
 from yahtzee_env.jit import kernel
-from yahtzee_env.kernels import legal_boxes, placed
+from yahtzee_env.kernels import REROLLS, legal_boxes, placed
 from yahtzee_env.rules import Ruleset
+from yahtzee_env.solver.lanes import LANES
 from yahtzee_env.solver.turn import (
     FIVE_ALIKE_ROLLS,
-    LANES,
     PLAIN_ROLL,
     Outcomes,
     choose,
     expect,
+    first_roll,
     place_in_block,
 )
 from yahtzee_env.tables import compile_ruleset
@@ -54,6 +55,8 @@ def _spread(compiled, outcomes, reached):
             legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
             for box in range(tables.n_boxes):
                 if legal >> box & 1:
+                    if outcomes.zero[box] >= 0:
+                        _reach(tables, reached, filled, five_scored, outcomes.zero[box], box)
                     for group in range(outcomes.start[box], outcomes.start[box + 1]):
                         roll = outcomes.rolls[outcomes.first[group]]
                         _reach(tables, reached, filled, five_scored, roll, box)
@@ -76,43 +79,44 @@ def _reach(tables, reached, filled, five_scored, roll, box):
 
 
 def sweep(
-    ruleset: Ruleset, with_squares: bool = False, threads: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """The optimal value of every card, and the expected square of the optimal player's score.
+    ruleset: Ruleset, reached: NDArray[np.bool_], threads: int | None = None
+) -> NDArray[np.float64]:
+    """The points still to come under optimal play from the start of a turn, for every card.
 
     Args:
         ruleset: the rules.
-        with_squares: whether the squares are wanted; the second result is None otherwise.
+        reached: the cards that can occur, from `reachable_cards`.
         threads: how many threads work; all cores by default. The values do not depend on it.
 
     Returns:
-        float64 arrays of `card_shape`: points still to come, and their squares. NaN for cards
-        that cannot occur.
+        A float64 array of `card_shape`; NaN for cards that cannot occur.
     """
-    reached = reachable_cards(ruleset)
     values = np.where(reached, 0.0, np.nan)
-    squares = values.copy() if with_squares else None
     compiled, outcomes = compile_ruleset(ruleset), Outcomes.of(ruleset)
-    cards = np.arange(len(values) - 1)
-    n_filled = np.array([card.bit_count() for card in cards.tolist()])
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        # Each layer, cards with equally many boxes filled, depends on the next one only.
-        for layer in range(len(ruleset.boxes) - 1, -1, -1):
-            members = cards[n_filled == layer]
-            chunks = [
-                members[i : i + CARDS_A_CHUNK] for i in range(0, len(members), CARDS_A_CHUNK)
-            ]
-            work = map(repeat, (compiled, outcomes, reached, values, squares))
+        for layer in layers(len(ruleset.boxes)):
+            chunks = np.array_split(layer, -(-len(layer) // CARDS_A_CHUNK))
+            work = map(repeat, (compiled, outcomes, reached, values))
             list(pool.map(_solve_cards, chunks, *work))
-    return values, squares
+    return values
+
+
+def layers(n_boxes: int) -> list[NDArray[np.int64]]:
+    """The sets of filled boxes but the full one, those with the most boxes first.
+
+    The cards of a layer depend on those of the layer before it only.
+    """
+    filled = np.arange((1 << n_boxes) - 1)
+    n_filled = np.array([boxes.bit_count() for boxes in filled.tolist()])
+    return [filled[n_filled == n] for n in range(n_boxes - 1, -1, -1)]
 
 
 @kernel
-def _solve_cards(cards, compiled, outcomes, reached, values, squares):
+def _solve_cards(cards, compiled, outcomes, reached, values):
     tables = compiled[0]
     block = np.empty((N_KEEPS, LANES))
-    block_squares = None if squares is None else np.empty((N_KEEPS, LANES))
     uppers = np.empty(LANES, np.int64)
+    means = np.empty((1, LANES))
     for filled in cards:
         for five_scored in range(values.shape[1]):
             totals = np.flatnonzero(reached[filled, five_scored])
@@ -120,33 +124,10 @@ def _solve_cards(cards, compiled, outcomes, reached, values, squares):
                 n = min(LANES, len(totals) - first)
                 for lane in range(LANES):
                     uppers[lane] = totals[first + min(lane, n - 1)]
-                place_in_block(
-                    tables,
-                    outcomes,
-                    values,
-                    squares,
-                    filled,
-                    five_scored,
-                    uppers,
-                    block,
-                    block_squares,
-                )
-                for _ in range(2):
+                place_in_block(tables, outcomes, values, filled, five_scored, uppers, block)
+                for _ in range(REROLLS):
                     expect(block)
-                    if block_squares is not None:
-                        expect(block_squares)
-                    choose(block, block_squares)
+                    choose(block)
+                first_roll(block, means)
                 for lane in range(n):
-                    values[filled, five_scored, uppers[lane]] = _first_roll(block, lane)
-                    if block_squares is not None and squares is not None:
-                        squares[filled, five_scored, uppers[lane]] = _first_roll(
-                            block_squares, lane
-                        )
-
-
-@kernel
-def _first_roll(block, lane):
-    total = 0.0
-    for roll in range(N_ROLLS):
-        total += ROLL_PROBABILITIES[roll] * block[N_PARTIAL_KEEPS + roll, lane]
-    return total
+                    values[filled, five_scored, uppers[lane]] = means[0, lane]

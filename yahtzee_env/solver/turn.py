@@ -4,45 +4,72 @@ A block is a table of the 462 keeps (see `dice.KEEPS`) by `LANES` columns. Each 
 and is worked on independently of the others, so that the inner loops are vector operations and a
 value does not depend on its neighbours.
 
-The recursion over keeps (Felix Dangl's and Jakub Pawlewicz's solvers use the same idea): the value
-of a keep is the mean over one more die of the keeps of one die more; and the best keep of a set of
+The recursion over keeps, used by all fast solvers since Verhoeff's and Woodward's: the value of a
+keep is the mean over one more die of the keeps of one die more; and the best keep of a set of
 dice is the set itself or the best keep of the set with one die fewer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.dice import FIVE_ALIKE, KEEPS, N_KEEPS, N_PARTIAL_KEEPS, N_ROLLS, ONE_DIE_MORE
+from yahtzee_env.dice import (
+    FIVE_ALIKE,
+    KEEPS,
+    N_FACES,
+    N_KEEPS,
+    N_PARTIAL_KEEPS,
+    N_ROLLS,
+    ONE_DIE_MORE,
+    ROLL_PROBABILITIES,
+)
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import legal_boxes, placed
 from yahtzee_env.rules import Ruleset
-
-LANES = 8
-"""Columns of a block: one cache line of float64."""
+from yahtzee_env.solver.lanes import LANES, add, larger, load, scale, store
 
 FIVE_ALIKE_ROLLS = np.flatnonzero(FIVE_ALIKE)
 PLAIN_ROLL = int(np.flatnonzero(FIVE_ALIKE == 0)[0])
 """A roll without five alike: the same boxes are legal for all such rolls."""
 
-_ONE_DIE_FEWER = [
-    [KEEPS.index((*keep[:i], *keep[i + 1 :])) for i in range(len(keep)) if keep[i] not in keep[:i]]
-    for keep in KEEPS
-]
-_FEWER_START = np.cumsum([0, *map(len, _ONE_DIE_FEWER)])
-_FEWER = np.concatenate(_ONE_DIE_FEWER).astype(np.int64)
+
+def _with_one_less(face: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    for keep in KEEPS:
+        if face in keep:
+            at = keep.index(face)
+            yield keep, keep[:at] + keep[at + 1 :]
+
+
+# Pairs of a keep and the keep of one die fewer, face by face: after the pairs of a face each keep
+# has seen all keeps within it that lack dice of that face or an earlier one. Flat, so that the
+# loop over them has no inner branch; unsigned, since Numba checks signed indices for negative ones.
+_KEEP, _FEWER = np.array(
+    [
+        (KEEPS.index(keep), KEEPS.index(fewer))
+        for face in range(1, N_FACES + 1)
+        for keep, fewer in _with_one_less(face)
+    ],
+    np.uint64,
+).T.copy()
+_MORE = ONE_DIE_MORE.astype(np.uint64)
+_SIXTH = 1.0 / 6.0
 
 
 class Outcomes(NamedTuple):
     """For each box, the rolls without five alike in groups that pay the same points.
 
     Group g of box k, for g from ``start[k]`` to ``start[k + 1]``, is the rolls
-    ``rolls[first[g] : first[g + 1]]``.
+    ``rolls[first[g] : first[g + 1]]``. The group that pays nothing is left out where it can be:
+    a box is worth no less with points in it than with 0, so a roll of that group, ``zero[k]``,
+    gives a lower limit for all rolls. That may fail only for a five-alike box that is tracked and
+    pays for other rolls as well; its ``zero`` is -1.
     """
 
+    zero: NDArray[np.int64]
     start: NDArray[np.int64]
     first: NDArray[np.int64]
     rolls: NDArray[np.int64]
@@ -50,16 +77,22 @@ class Outcomes(NamedTuple):
     @classmethod
     def of(cls, ruleset: Ruleset) -> Outcomes:
         """The groups of a rule set."""
-        groups = [
-            [np.flatnonzero((FIVE_ALIKE == 0) & (scores == points)) for points in np.unique(scores)]
-            for scores in (np.array(box.scores) for box in ruleset.boxes)
-        ]
-        kept = [[group for group in box if len(group)] for box in groups]
-        flat = [group for box in kept for group in box]
+        zero, groups = [], []
+        for box in ruleset.boxes:
+            scores = np.where(FIVE_ALIKE > 0, -1, box.scores)
+            paying = [np.flatnonzero(scores == points) for points in np.unique(scores[scores > 0])]
+            nothing = np.flatnonzero(scores == 0)
+            if ruleset.tracks_five_alike and box.name == ruleset.five_alike_box and paying:
+                paying.append(nothing)
+                nothing = nothing[:0]
+            zero.append(nothing[0] if len(nothing) else -1)
+            groups.append([group for group in paying if len(group)])
+        flat = [group for box in groups for group in box]
         return cls(
-            np.cumsum([0, *map(len, kept)]),
+            np.array(zero, np.int64),
+            np.cumsum([0, *map(len, groups)]),
             np.cumsum([0, *map(len, flat)]),
-            np.concatenate(flat).astype(np.int64),
+            np.concatenate([np.empty(0, np.int64), *flat]),
         )
 
 
@@ -67,46 +100,27 @@ class Outcomes(NamedTuple):
 def expect(block):
     """Set the value of each partial keep to the mean over the dice thrown to it."""
     for keep in range(N_PARTIAL_KEEPS - 1, -1, -1):
-        a, b, c, d, e, f = ONE_DIE_MORE[keep]
-        for lane in range(LANES):
-            low = (block[a, lane] + block[b, lane]) + block[c, lane]
-            high = (block[d, lane] + block[e, lane]) + block[f, lane]
-            block[keep, lane] = (low + high) / 6.0
+        a, b, c, d, e, f = _MORE[keep]
+        low = add(add(load(block, a), load(block, b)), load(block, c))
+        high = add(add(load(block, d), load(block, e)), load(block, f))
+        store(block, keep, scale(add(low, high), _SIXTH))
 
 
 @kernel
-def choose(block, squares):
-    """Set the value of each keep to that of the best keep within it; `squares` follow."""
-    for keep in range(1, N_KEEPS):
-        for index in range(_FEWER_START[keep], _FEWER_START[keep + 1]):
-            fewer = _FEWER[index]
-            if squares is None:
-                for lane in range(LANES):
-                    block[keep, lane] = max(block[keep, lane], block[fewer, lane])
-            else:
-                for lane in range(LANES):
-                    better = block[fewer, lane] > block[keep, lane]
-                    if better:
-                        squares[keep, lane] = squares[fewer, lane]
-                        block[keep, lane] = block[fewer, lane]
+def choose(block):
+    """Set the value of each keep to that of the best keep within it."""
+    for pair in range(len(_KEEP)):
+        keep, fewer = _KEEP[pair], _FEWER[pair]
+        store(block, keep, larger(load(block, keep), load(block, fewer)))
 
 
 @kernel
-def place_in_lane(tables, outcomes, future, filled, five_scored, upper, block, lane):
-    """Set the values of the 252 rolls, no reroll left, in one lane to that of the best box."""
-    for roll in range(N_ROLLS):
-        block[N_PARTIAL_KEEPS + roll, lane] = -np.inf
-    legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
-    for box in range(tables.n_boxes):
-        if legal >> box & 1 == 0:
-            continue
-        for group in range(outcomes.start[box], outcomes.start[box + 1]):
-            rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
-            value = box_value(tables, future, filled, five_scored, upper, rolls[0], box)
-            for roll in rolls:
-                at = N_PARTIAL_KEEPS + roll
-                block[at, lane] = max(block[at, lane], value)
-    place_five_alike(tables, future, None, filled, five_scored, upper, block, None, lane)
+def first_roll(block, means):
+    """Write the mean over the first roll of a turn, one row."""
+    store(means, 0, scale(load(block, N_PARTIAL_KEEPS), ROLL_PROBABILITIES[0]))
+    for roll in range(1, N_ROLLS):
+        part = scale(load(block, N_PARTIAL_KEEPS + roll), ROLL_PROBABILITIES[roll])
+        store(means, 0, add(load(means, 0), part))
 
 
 @kernel
@@ -118,80 +132,72 @@ def box_value(tables, future, filled, five_scored, upper, roll, box):
 
 
 @kernel
-def place_five_alike(
-    tables, future, future_squares, filled, five_scored, upper, block, squares, lane
-):
+def place_in_lane(tables, outcomes, future, filled, five_scored, upper, block, lane):
+    """Set the values of the 252 rolls, no reroll left, in one lane to that of the best box."""
+    legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
+    limit = -np.inf
+    for box in range(tables.n_boxes):
+        if legal >> box & 1 and outcomes.zero[box] >= 0:
+            roll = outcomes.zero[box]
+            value = box_value(tables, future, filled, five_scored, upper, roll, box)
+            limit = max(limit, value)
+    for at in range(N_PARTIAL_KEEPS, N_KEEPS):
+        block[at, lane] = limit
+    for box in range(tables.n_boxes):
+        if legal >> box & 1:
+            for group in range(outcomes.start[box], outcomes.start[box + 1]):
+                rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
+                value = box_value(tables, future, filled, five_scored, upper, rolls[0], box)
+                for roll in rolls:
+                    at = N_PARTIAL_KEEPS + roll
+                    block[at, lane] = max(block[at, lane], value)
+    place_five_alike(tables, future, filled, five_scored, upper, block, lane)
+
+
+@kernel
+def place_five_alike(tables, future, filled, five_scored, upper, block, lane):
     """Set the values of the six rolls of five alike in one lane: they may be jokers."""
     for roll in FIVE_ALIKE_ROLLS:
         legal = legal_boxes(tables, filled, five_scored, roll)
-        at = N_PARTIAL_KEEPS + roll
-        block[at, lane] = -np.inf
+        best = -np.inf
         for box in range(tables.n_boxes):
-            if legal >> box & 1 == 0:
-                continue
-            value = box_value(tables, future, filled, five_scored, upper, roll, box)
-            if value > block[at, lane]:
-                block[at, lane] = value
-                if squares is not None:
-                    squares[at, lane] = box_square(
-                        tables, future, future_squares, filled, five_scored, upper, roll, box
-                    )
+            if legal >> box & 1:
+                value = box_value(tables, future, filled, five_scored, upper, roll, box)
+                best = max(best, value)
+        block[N_PARTIAL_KEEPS + roll, lane] = best
 
 
 @kernel
-def box_square(tables, future, future_squares, filled, five_scored, upper, roll, box):
-    """The expected square of the points from filling this box on."""
-    _, gained, upper, five_scored = placed(tables, filled, five_scored, upper, roll, box)
-    upper = min(upper, future.shape[2] - 1)
-    next_filled = filled | 1 << box
-    mean = future[next_filled, five_scored, upper]
-    return gained * (gained + 2.0 * mean) + future_squares[next_filled, five_scored, upper]
-
-
-@kernel
-def place_in_block(
-    tables, outcomes, future, future_squares, filled, five_scored, uppers, block, squares
-):
+def place_in_block(tables, outcomes, future, filled, five_scored, uppers, block):
     """`place_in_lane` for all lanes at once: cards that differ in their upper totals only."""
-    values = np.empty(LANES)
-    value_squares = np.empty(LANES)
-    block[N_PARTIAL_KEEPS:] = -np.inf
+    card = (filled, five_scored, uppers)
+    values = np.empty((1, LANES))
+    limits = np.full((1, LANES), -np.inf)
     legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
     for box in range(tables.n_boxes):
-        if legal >> box & 1 == 0:
-            continue
-        for group in range(outcomes.start[box], outcomes.start[box + 1]):
-            rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
-            for lane in range(LANES):
-                values[lane] = box_value(
-                    tables, future, filled, five_scored, uppers[lane], rolls[0], box
-                )
-                if squares is not None:
-                    value_squares[lane] = box_square(
-                        tables,
-                        future,
-                        future_squares,
-                        filled,
-                        five_scored,
-                        uppers[lane],
-                        rolls[0],
-                        box,
-                    )
-            for roll in rolls:
-                at = N_PARTIAL_KEEPS + roll
-                for lane in range(LANES):
-                    if squares is not None and values[lane] > block[at, lane]:
-                        squares[at, lane] = value_squares[lane]
-                    block[at, lane] = max(block[at, lane], values[lane])
+        if legal >> box & 1 and outcomes.zero[box] >= 0:
+            _value_lanes(tables, future, *card, outcomes.zero[box], box, values[0])
+            store(limits, 0, larger(load(limits, 0), load(values, 0)))
+    block[N_PARTIAL_KEEPS:] = limits
+    for box in range(tables.n_boxes):
+        if legal >> box & 1:
+            for group in range(outcomes.start[box], outcomes.start[box + 1]):
+                rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
+                _value_lanes(tables, future, *card, rolls[0], box, values[0])
+                for roll in rolls:
+                    at = np.uint64(N_PARTIAL_KEEPS + roll)
+                    store(block, at, larger(load(block, at), load(values, 0)))
     for lane in range(LANES):
-        place_five_alike(
-            tables,
-            future,
-            future_squares,
-            filled,
-            five_scored,
-            uppers[lane],
-            block,
-            squares,
-            lane,
-        )
+        place_five_alike(tables, future, filled, five_scored, uppers[lane], block, lane)
+
+
+@kernel
+def _value_lanes(tables, future, filled, five_scored, uppers, roll, box, values):
+    if tables.upper_face[box] == 0:
+        _, gained, _, five_after = placed(tables, filled, five_scored, 0, roll, box)
+        card = future[filled | 1 << box, five_after]
+        for lane in range(LANES):
+            values[lane] = gained + card[uppers[lane]]
+    else:
+        for lane in range(LANES):
+            values[lane] = box_value(tables, future, filled, five_scored, uppers[lane], roll, box)

@@ -1,0 +1,139 @@
+"""Games of `yahtzee_env` as a stable-baselines3 `VecEnv`: one array, no object for each game."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
+
+from yahtzee_env.dice import N_HOLDS
+from yahtzee_env.game import Games
+from yahtzee_env.observation import observation_bounds
+from yahtzee_env.rules import Ruleset, get_ruleset
+
+
+class GamesVecEnv(VecEnv):
+    """Many games side by side; game i plays like `Yahtzee-v0` reset with `seed + i`.
+
+    Observations are (n_envs, features) float32 and action masks (n_envs, actions) bool. Rewards
+    are points over `points_per_reward`, a scale for the learner alone: the `episode` entry that a
+    finished game leaves in its info holds the final score in points. An illegal action raises.
+
+    Args:
+        ruleset: a rule set, its name, or its dictionary.
+        n_envs: the number of games.
+        points_per_reward: the points that make a reward of 1.
+    """
+
+    def __init__(
+        self,
+        ruleset: str | Ruleset | Mapping[str, Any] = "yahtzee",
+        n_envs: int = 1024,
+        points_per_reward: float = 1.0,
+    ) -> None:
+        rules = get_ruleset(ruleset)
+        low, high = observation_bounds(rules)
+        self.render_mode = None
+        self.points_per_reward = points_per_reward
+        self._games = Games(rules, n_envs)
+        self._masks = np.zeros((n_envs, self._games.n_actions), bool)
+        self._lengths = np.zeros(n_envs, np.int64)
+        self._actions = np.zeros(n_envs, np.int64)
+        self._seeded = False
+        self._begun = time.time()
+        super().__init__(
+            n_envs,
+            spaces.Box(low, high, dtype=np.float32),
+            spaces.Discrete(N_HOLDS + len(rules.boxes)),
+        )
+
+    def reset(self) -> NDArray[np.float32]:
+        """Begin every game anew, with the seeds given to `seed` if any."""
+        self._seed_games()
+        self._games.start()
+        self._lengths[:] = 0
+        return self._observe()
+
+    def step_async(self, actions: NDArray[np.int64]) -> None:
+        """Take the actions, (n_envs,), that `step_wait` carries out."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Carry the actions out; games that end begin anew.
+
+        Raises:
+            ValueError: if an action is illegal; then nothing has changed.
+        """
+        points = self._games.play(self._actions)
+        self._lengths += 1
+        dones = self._games.over
+        # The algorithms only read infos, so all games that go on can share one empty dictionary.
+        infos: list[dict[str, Any]] = [{}] * self.num_envs
+        if dones.any():
+            self._end(dones, infos)
+        rewards = (points / self.points_per_reward).astype(np.float32)
+        return self._observe(), rewards, dones, infos
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> Any:
+        """The action masks, (n_envs, actions) bool: the only method of the games.
+
+        They come as one array, which the callers stack as if it were a list.
+        """
+        if method_name != "action_masks":
+            raise AttributeError(f"the games have no method {method_name!r}, only 'action_masks'")
+        return self._masks if indices is None else self._masks[self._get_indices(indices)]
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute, the same for every game."""
+        if attr_name == "action_masks":
+            return [self.env_method] * len(list(self._get_indices(indices)))
+        return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refused: the games are rows of one array and have no attributes of their own."""
+        raise AttributeError(f"cannot set {attr_name!r}: the games share their attributes")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """Whether the games behave as under the wrapper: as under `Monitor` they report episodes."""
+        return [wrapper_class is Monitor] * len(list(self._get_indices(indices)))
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _seed_games(self) -> None:
+        for i, seed in enumerate(self._seeds):
+            if seed is not None or not self._seeded:
+                self._games.seed(seeding.np_random(seed)[0], i)
+        self._seeded = True
+        self._reset_seeds()
+
+    def _observe(self) -> NDArray[np.float32]:
+        observations, masks = self._games.observe()
+        self._masks = masks.view(bool)
+        return observations
+
+    def _end(self, dones: NDArray[np.bool_], infos: list[dict[str, Any]]) -> None:
+        """Report the games that ended as `Monitor` does, and begin them anew."""
+        ended = self._games.select(dones)
+        last, _ = ended.observe()
+        elapsed = round(time.time() - self._begun, 6)
+        for row, i in enumerate(np.flatnonzero(dones).tolist()):
+            score, length = float(ended.records["score"][row]), int(self._lengths[i])
+            infos[i] = {
+                "episode": {"r": score, "l": length, "t": elapsed},
+                "terminal_observation": last[row],
+                "TimeLimit.truncated": False,
+            }
+        ended.start()
+        self._games.records[dones] = ended.records
+        self._lengths[dones] = 0

@@ -1,0 +1,658 @@
+"""The single environment: Gymnasium's contract, and what a user relies on beyond it."""
+
+import copy
+import pickle
+import random
+import warnings
+from collections import Counter
+from dataclasses import replace
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from helpers import (
+    IDS,
+    N_HOLDS,
+    assert_same,
+    kept,
+    make,
+    make_at,
+    random_choices,
+    random_positions,
+    started,
+    without,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from reference_game import RULESETS
+
+import yahtzee_env
+from yahtzee_env import State, get_ruleset
+from yahtzee_env.dice import ROLLS
+
+OBSERVATIONS = ("flat", "dict")
+
+
+def random_action(env, rng):
+    """A uniformly random legal action."""
+    return int(rng.choice(np.flatnonzero(env.action_masks())))
+
+
+def play(env, rng, steps=10_000):
+    """Random legal play until the game ends; the results of each step."""
+    results = []
+    while len(results) < steps and not (results and results[-1][2]):
+        results.append(env.step(random_action(env, rng)))
+    return results
+
+
+def play_games(env, games=5, seed=7):
+    """Everything that an environment returns in some games, the first of them seeded."""
+    rng = np.random.default_rng(seed)
+    return [(env.reset(seed=seed if i == 0 else None), play(env, rng)) for i in range(games)]
+
+
+def next_dice(env, n=8):
+    """The positions of the coming steps, without a change of the environment itself."""
+    env = copy.deepcopy(env)
+    rng = np.random.default_rng(0)
+    states = []
+    for _ in range(n):
+        env.step(random_action(env, rng))
+        states.append(env.state)
+    return states
+
+
+# Checkers.
+
+
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+def test_gymnasium_check_env_is_clean(ruleset, observation):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(ruleset, observation=observation))
+
+
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+def test_stable_baselines3_check_env_is_clean(ruleset, observation):
+    from stable_baselines3.common.env_checker import check_env
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(ruleset, observation=observation))
+
+
+# Spaces.
+
+
+def test_actions_are_numbered_from_0_holds_first_then_boxes(ruleset):
+    space = make(ruleset).action_space
+    assert space.start == 0
+    assert space.n == 31 + len(get_ruleset(ruleset).boxes)
+
+
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+def test_each_observation_lies_in_its_space_with_its_dtype(ruleset, observation):
+    env = make(ruleset, observation=observation)
+    seen = []
+    for (first, _), steps in play_games(env):
+        seen += [first, *(step[0] for step in steps)]
+    assert len(seen) > 5 * len(env.ruleset.boxes)
+    for one in seen:
+        assert one in env.observation_space
+        if observation == "flat":
+            assert one.dtype == env.observation_space.dtype == np.float32
+        else:
+            for name, space in env.observation_space.spaces.items():
+                assert one[name].dtype == space.dtype
+
+
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+@pytest.mark.parametrize("ruleset", ["yahtzee", "yahtzee-free-joker", "yahtzee-strict"])
+def test_thirteen_yahtzees_score_1575(ruleset, observation):
+    env = make(ruleset, observation=observation)
+    env.reset(seed=0)
+    boxes = ("yahtzee", "ones", "twos", "threes", "fours", "fives", "sixes", "chance")
+    boxes += ("three_of_a_kind", "four_of_a_kind", "full_house", "small_straight", "large_straight")
+    total = 0
+    for turn, box in enumerate(boxes):
+        env.set_state(replace(env.state, dice=(min(max(turn, 1), 6),) * 5))
+        seen, reward, terminated, truncated, info = env.step(env.box_action(box))
+        assert seen in env.observation_space
+        total += reward
+        assert (terminated, truncated) == (turn == 12, False)
+    assert total == info["score"] == 1575
+    assert env.state.extra_bonuses == 12
+
+
+# Episodes.
+
+
+def test_rewards_add_up_to_the_score_and_the_end_shows_the_full_card(ruleset):
+    env = make(ruleset, observation="dict")
+    for (_, first_info), steps in play_games(env):
+        assert first_info["score"] == 0
+        observation, _, terminated, truncated, info = steps[-1]
+        assert (terminated, truncated) == (True, False)
+        assert all(not step[2] and not step[3] for step in steps[:-1])
+        assert sum(step[1] for step in steps) == info["score"]
+        assert [step[4]["score"] for step in steps] == np.cumsum([s[1] for s in steps]).tolist()
+        assert (observation["card"] >= 0).all()
+        assert observation["rolls_left"] == 0
+        assert not info["action_mask"].any()
+
+
+def test_a_natural_end_through_make_is_no_time_limit(ruleset):
+    env = gym.make(IDS[ruleset], ruleset=ruleset)
+    assert env.spec.max_episode_steps is None
+    _, info = env.reset(seed=3)
+    terminated = truncated = False
+    while not (terminated or truncated):
+        action = env.action_space.sample(mask=info["action_mask"])
+        _, _, terminated, truncated, info = env.step(action)
+    assert (terminated, truncated) == (True, False)
+    assert "TimeLimit.truncated" not in info
+
+
+def test_games_take_from_one_to_three_actions_a_box(ruleset):
+    env = make(ruleset)
+    for only_boxes, per_box in ((True, 1), (False, 3)):
+        _, info = env.reset(seed=1)
+        length, terminated = 0, False
+        while not terminated:
+            legal = np.flatnonzero(info["action_mask"])
+            action = legal[legal >= N_HOLDS][0] if only_boxes else legal[0]
+            _, _, terminated, _, info = env.step(action)
+            length += 1
+        assert length == per_box * len(env.ruleset.boxes)
+
+
+def test_step_before_reset_and_after_the_end_raises_and_changes_nothing(ruleset):
+    for wrap in (gym.make, lambda *args, **kwargs: gym.make(*args, **kwargs).unwrapped):
+        env = wrap(IDS[ruleset], ruleset=ruleset)
+        with pytest.raises(ResetNeeded):
+            env.step(31)
+    env.reset(seed=2)
+    twin = make(ruleset)
+    twin.reset(seed=2)
+    for one in (env, twin):
+        last = play(one, np.random.default_rng(2))[-1][4]
+    for action in (0, 31):
+        with pytest.raises(ResetNeeded):
+            env.step(action)
+    assert env.state == twin.state
+    assert_same(env.action_masks(), twin.action_masks())
+    assert last["score"] == sum(env.state.card.values()) + _bonus(env)
+    assert_same(env.reset(), twin.reset())
+    assert next_dice(env) == next_dice(twin)
+
+
+def _bonus(env):
+    upper = sum(env.state.card[box.name] for box in env.ruleset.boxes[:6])
+    bonus = sum(pays for at, pays in env.ruleset.bonus_steps if upper >= at)
+    return bonus + env.ruleset.extra_bonus * env.state.extra_bonuses
+
+
+# Masks and actions.
+
+
+def test_masks_are_int8_for_sampling_and_bool_for_learners(ruleset):
+    env = make(ruleset)
+    for (_, info), steps in play_games(env, games=1):
+        masks = [info["action_mask"], *(step[4]["action_mask"] for step in steps)]
+        for mask in masks[:-1]:
+            assert mask.dtype == np.int8
+            assert mask.any()
+            assert mask[env.action_space.sample(mask=mask)] == 1
+    env.reset(seed=1)
+    assert env.action_masks().dtype == bool
+    for _ in range(10):
+        info = play(env, np.random.default_rng(0), steps=1)[0][4]
+        assert_same(env.action_masks(), info["action_mask"].astype(bool))
+
+
+def test_returned_arrays_stay_as_they_were_returned():
+    for observation in OBSERVATIONS:
+        env = make(observation=observation)
+        returned = [env.reset(seed=1)]
+        snapshot = copy.deepcopy(returned)
+        for step in play(env, np.random.default_rng(1)):
+            returned.append(step)
+            snapshot.append(copy.deepcopy(step))
+        env.reset()
+        assert_same(returned, snapshot)
+
+
+def test_changing_returned_arrays_changes_no_game():
+    for observation in OBSERVATIONS:
+        env, twin = make(observation=observation), make(observation=observation)
+        for one, spoil in ((env, True), (twin, False)):
+            seen, info = one.reset(seed=1)
+            if spoil:
+                info["action_mask"][:] = 0
+                one.action_masks()[:] = False
+                for part in seen.values() if observation == "dict" else [seen]:
+                    part[...] = 0
+        assert env.state == twin.state
+        assert_same(env.step(31), twin.step(31))
+
+
+@pytest.mark.parametrize("form", [int, np.int64, np.int8, np.array, np.uint8])
+def test_whole_numbers_of_all_kinds_are_actions(form):
+    env, twin = make(), make()
+    env.reset(seed=5)
+    twin.reset(seed=5)
+    for action in (0, 31, 43):
+        assert_same(env.step(form(action)), twin.step(action))
+
+
+@pytest.mark.parametrize(
+    "action",
+    [-1, 44, 1000, 2**70, 1.0, 1.5, np.float64(3), "3", None, [3], np.array([3]), np.array([1, 2])],
+    ids=repr,
+)
+@pytest.mark.parametrize("illegal_action", ["ignore", "penalty", "raise"])
+def test_what_is_no_action_raises_and_changes_nothing(action, illegal_action):
+    env = make(illegal_action=illegal_action)
+    env.reset(seed=1)
+    before, coming = env.state, next_dice(env)
+    with pytest.raises(ValueError, match="an action is"):
+        env.step(action)
+    assert env.state == before
+    assert next_dice(env) == coming
+
+
+def test_holding_only_the_six_of_four_ones_and_a_six_keeps_the_six():
+    state = State((1, 1, 1, 1, 6))
+    results = []
+    for seed in range(60):
+        env = make()
+        env.reset(seed=seed, options={"state": state})
+        assert env.hold_action([6]) == 1 << 4
+        env.step(1 << 4)
+        results.append(env.state.dice)
+    assert all(6 in dice for dice in results)
+    assert not all(dice[:4] == (1, 1, 1, 1) for dice in results)
+    assert len({face for dice in results for face in dice}) == 6
+
+
+def test_holding_none_rolls_five_fresh_dice():
+    faces = Counter()
+    for seed in range(200):
+        env = make_at(State((6, 6, 6, 6, 6)))
+        env.reset(seed=seed, options={"state": State((6, 6, 6, 6, 6))})
+        env.step(0)
+        faces.update(env.state.dice)
+    assert all(faces[face] > 100 for face in range(1, 7))
+
+
+@given(st.integers(0, 2**31), st.sampled_from(ROLLS.tolist()), st.data())
+def test_kept_dice_never_change(seed, dice, data):
+    env = make()
+    env.reset(seed=seed, options={"state": State(tuple(dice))})
+    for rolls_left in (1, 0):
+        before = env.state.dice
+        hold = data.draw(st.sampled_from(np.flatnonzero(env.action_masks()[:N_HOLDS]).tolist()))
+        env.step(hold)
+        without(env.state.dice, kept(before, hold))
+        assert env.state.rolls_left == rolls_left
+    assert not env.action_masks()[:N_HOLDS].any()
+
+
+def test_actions_are_named_in_words():
+    env = make_at(State((6, 1, 1, 1, 1)))
+    assert env.describe(env.hold_action([6])) == "keep 6"
+    assert env.describe(env.box_action("chance")) == "fill chance"
+    assert env.describe(np.int64(0)) == env.describe(0)
+    for wrong in ("", "zzz"):
+        with pytest.raises(ValueError, match="is not a box of yahtzee"):
+            env.box_action(wrong)
+    with pytest.raises(ValueError, match="cannot keep"):
+        env.hold_action([2, 2])
+    for wrong in (-1, 44):
+        with pytest.raises(ValueError, match="0 to 43"):
+            env.describe(wrong)
+
+
+# Illegal actions.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reward"),
+    [
+        ({}, 0),
+        ({"illegal_action": "ignore", "illegal_reward": -9.0}, 0),
+        ({"illegal_action": "penalty"}, -1),
+        ({"illegal_action": "penalty", "illegal_reward": -2.5}, -2.5),
+    ],
+)
+def test_illegal_actions_change_nothing_and_are_told_on_their_step_alone(arguments, reward):
+    env = make(**arguments)
+    env.reset(seed=1, options={"state": State((1, 2, 3, 4, 6), 0, {"ones": 3})})
+    before, coming = env.state, next_dice(env)
+    for action in (0, 31):
+        seen, got, terminated, truncated, info = env.step(action)
+        assert (got, terminated, truncated) == (reward, False, False)
+        assert info["illegal_action"] is True
+        assert env.state == before
+        assert seen in env.observation_space
+    assert next_dice(env) == coming
+    _, got, _, _, info = env.step(env.box_action("chance"))
+    assert got == 16
+    assert "illegal_action" not in info
+    env.step(31)
+    assert "illegal_action" not in env.reset()[1]
+
+
+@pytest.mark.parametrize("illegal_action", ["ignore", "penalty"])
+def test_100_illegal_actions_truncate_the_episode(illegal_action):
+    env = make_at(State((1, 2, 3, 4, 6), 2, {"ones": 3}), illegal_action=illegal_action)
+    for episode in range(2):
+        for n in range(1, 101):
+            if n == 50:
+                assert env.step(0)[2:4] == (False, False)
+            _, _, terminated, truncated, info = env.step(31)
+            assert (terminated, truncated) == (False, n == 100), (episode, n)
+            assert info["illegal_action"]
+        with pytest.raises(ResetNeeded):
+            env.step(0)
+        env.reset(options={"state": State((1, 2, 3, 4, 6), 2, {"ones": 3})})
+
+
+def test_illegal_actions_can_raise_with_their_name_and_reason():
+    env = make_at(State((1, 1, 1, 4, 6), 1, {"ones": 3}), illegal_action="raise")
+    before, coming = env.state, next_dice(env)
+    for action, words in (
+        (31, r"31 \(fill ones\) is illegal: the box is filled"),
+        (4, r"4 \(keep 1\) is illegal: action 1 keeps the same faces"),
+    ):
+        for _ in range(101):
+            with pytest.raises(ValueError, match=words):
+                env.step(action)
+    assert env.state == before
+    assert next_dice(env) == coming
+    assert "illegal_action" not in env.step(0)[4]
+
+
+def test_unknown_arguments_are_refused_with_those_there_are():
+    for arguments, words in (
+        ({"illegal_action": "warn"}, "ignore.*penalty.*raise"),
+        ({"observation": "image"}, "flat.*dict"),
+        ({"render_mode": "human"}, "ansi.*rgb_array"),
+        ({"ruleset": "maxi"}, "yahtzee.*kismet"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            yahtzee_env.YahtzeeEnv(**arguments)
+
+
+# Randomness.
+
+
+def test_one_seed_gives_the_same_games_with_plain_resets_between(ruleset):
+    one, other = play_games(make(ruleset)), play_games(make(ruleset))
+    assert_same(one, other)
+    first_rolls = {tuple(info["action_mask"]) for (_, info), _ in one}
+    assert len(first_rolls) > 1
+
+
+def test_different_seeds_give_different_games():
+    env = make()
+    first = set()
+    for seed in range(300):
+        env.reset(seed=seed)
+        first.add(env.state.dice)
+    # 300 throws show 252 - sum of (1 - p)^300 = 140 different rolls on average.
+    assert len(first) > 110
+
+
+def test_unseeded_environments_differ():
+    games = []
+    for _ in range(3):
+        env = make()
+        env.reset()
+        games.append(tuple(next_dice(env)))
+    assert len(set(games)) == 3
+
+
+def test_global_random_state_is_neither_read_nor_changed():
+    expected = play_games(make())
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    env = make()
+    rng = np.random.default_rng(7)
+    games = []
+    for i in range(5):
+        reset, steps = env.reset(seed=7 if i == 0 else None), []
+        while not (steps and steps[-1][2]):
+            steps.append(env.step(random_action(env, rng)))
+            assert random.getstate() == state
+            assert_same(np.random.get_state(), numpy_state)  # noqa: NPY002
+            random.random()
+            np.random.random()  # noqa: NPY002
+            random.seed(0)
+            np.random.seed(0)  # noqa: NPY002
+        games.append((reset, steps))
+    assert_same(games, expected)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
+)
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_copy_mid_turn_has_the_same_coming_dice_and_its_own_life(ruleset, duplicate, bare):
+    env = gym.make(IDS[ruleset], ruleset=ruleset)
+    env.reset(seed=4)
+    env.step(0)
+    if bare:
+        env = env.unwrapped
+    twin = duplicate(env)
+    state, rng = env.unwrapped.state, env.unwrapped.np_random.bit_generator.state
+    ends = [play_from_here(twin)]
+    assert env.unwrapped.state == state
+    assert env.unwrapped.np_random.bit_generator.state == rng
+    ends.append(play_from_here(env))
+    assert_same(*ends)
+
+
+def play_from_here(env):
+    """All results of random play to the end, and of the next game."""
+    rng = np.random.default_rng(1)
+    results = []
+    for _ in range(2):
+        terminated = False
+        while not terminated:
+            results.append(env.step(random_action(env.unwrapped, rng)))
+            terminated = results[-1][2]
+        results.append(env.reset())
+    return results
+
+
+def assert_uniform(faces):
+    """60,000 dice, each face 10,000 times up to four standard deviations."""
+    times = Counter(faces)
+    assert sum(times.values()) == 60_000
+    assert set(times) == {1, 2, 3, 4, 5, 6}
+    assert all(abs(n - 10_000) <= 400 for n in times.values()), times
+
+
+def test_first_rolls_are_uniform():
+    env = make()
+    env.reset(seed=0)
+    faces = []
+    for _ in range(12_000):
+        env.reset()
+        faces += env.state.dice
+    assert_uniform(faces)
+
+
+def test_first_rolls_are_uniform_over_seeds():
+    env = make()
+    faces = []
+    for seed in range(12_000):
+        env.reset(seed=seed)
+        faces += env.state.dice
+    assert_uniform(faces)
+
+
+@pytest.mark.parametrize("keep", [(), (3,), (1, 6), (2, 2, 2)])
+def test_rerolled_dice_are_uniform(keep):
+    n = 5 - len(keep)
+    state = State((*keep, *range(1, 1 + n)))
+    env = make_at(state)
+    action = env.hold_action(keep)
+    faces = []
+    for _ in range(60_000 // n):
+        env.set_state(state)
+        env.step(action)
+        faces += without(env.state.dice, keep)
+    assert_uniform(faces)
+
+
+def test_random_legal_play_scores_the_published_average():
+    games = started("yahtzee", 10_000, seed=1)
+    rng = np.random.default_rng(1)
+    steps = 0
+    while not games.over.all():
+        games.play(random_choices(games.masks(), rng))
+        steps += 1
+    assert steps <= 39
+    assert abs(games.records["score"].mean() - 46.55) <= 0.75
+
+
+# Positions.
+
+
+def test_a_game_can_begin_anywhere(ruleset):
+    env = make(ruleset, observation="dict")
+    full = len(env.ruleset.boxes)
+    for state in random_positions(ruleset, 8, seed=6):
+        if len(state.card) == full:
+            continue
+        seen, info = env.reset(seed=1, options={"state": state})
+        assert env.state == replace(state, dice=tuple(sorted(state.dice)))
+        upper = sum(points for box, points in state.card.items() if env.ruleset.box_index(box) < 6)
+        bonus = sum(pays for at, pays in env.ruleset.bonus_steps if upper >= at)
+        bonus += env.ruleset.extra_bonus * state.extra_bonuses
+        assert info["score"] == sum(state.card.values()) + bonus
+        assert seen in env.observation_space
+
+
+def test_set_state_of_state_is_the_same_position_through_random_games(ruleset):
+    env, twin = make(ruleset), make(ruleset)
+    rng = np.random.default_rng(2)
+    for game in range(3):
+        env.reset(seed=game)
+        twin.reset(seed=game)
+        terminated = False
+        while not terminated:
+            twin.set_state(env.state)
+            assert twin.state == env.state
+            action = random_action(env, rng)
+            one, other = env.step(action), twin.step(action)
+            assert_same(one, other)
+            terminated = one[2]
+
+
+def test_set_state_ends_and_revives_an_episode():
+    env = make_at(State((1, 2, 3, 4, 6)))
+    playable = env.state
+    play(env, np.random.default_rng(0))
+    full = env.state
+    env.set_state(playable)
+    env.step(31)
+    env.set_state(full)
+    with pytest.raises(ResetNeeded):
+        env.step(31)
+
+
+def test_set_state_needs_a_reset_first():
+    with pytest.raises(ResetNeeded):
+        make().set_state(State((1, 2, 3, 4, 6)))
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (State((1, 2, 3, 4)), "five whole numbers from 1 to 6"),
+        (State((1, 2, 3, 4, 6), 3), "rolls_left must be 0 to 2"),
+        (State((1, 2, 3, 4, 6), 2, {"yacht": 0}), "'yacht' is not a box"),
+        (State((1, 2, 3, 4, 6), 2, {"ones": 7}), "ones cannot hold 7"),
+        (State((1, 2, 3, 4, 6), 2, {"ones": 5}, 1), "extra_bonuses must be 0 to 0"),
+    ],
+)
+def test_impossible_positions_are_refused_and_change_nothing(state, message):
+    env = make()
+    env.reset(seed=1)
+    before, coming = env.state, next_dice(env)
+    for try_it in (env.set_state, lambda state: env.reset(seed=9, options={"state": state})):
+        with pytest.raises(ValueError, match=message):
+            try_it(state)
+        assert env.state == before
+        assert next_dice(env) == coming
+
+
+def test_an_episode_cannot_begin_with_a_full_card():
+    env = make()
+    env.reset(seed=1)
+    play(env, np.random.default_rng(1))
+    with pytest.raises(ValueError, match="cannot begin with a full card"):
+        env.reset(options={"state": env.state})
+
+
+def test_unknown_reset_options_are_ignored():
+    env, twin = make(), make()
+    assert_same(env.reset(seed=1, options={"colour": "red"}), twin.reset(seed=1))
+
+
+# Rule sets.
+
+
+def test_building_one_rule_set_leaves_another_alone():
+    before = play_games(make("yahtzee"))
+    for name in RULESETS:
+        make(name).reset(seed=1)
+    mine = get_ruleset("yahtzee").with_box(
+        yahtzee_env.Box.of("large_straight", lambda counts: 1), name="mine"
+    )
+    yahtzee_env.YahtzeeEnv(mine).reset(seed=1)
+    assert_same(play_games(make("yahtzee")), before)
+
+
+def test_each_environment_plays_by_its_own_rules(ruleset):
+    env = gym.make(IDS[ruleset], ruleset=ruleset)
+    assert env.unwrapped.ruleset == get_ruleset(ruleset)
+    by_object = yahtzee_env.YahtzeeEnv(get_ruleset(ruleset))
+    by_dictionary = yahtzee_env.YahtzeeEnv(get_ruleset(ruleset).to_dict())
+    expected = play_games(env.unwrapped)
+    for other in (by_object, by_dictionary):
+        assert_same(play_games(other), expected)
+
+
+# Rendering.
+
+
+def test_without_a_render_mode_nothing_is_rendered():
+    env = make()
+    env.reset(seed=1)
+    assert env.render() is None
+
+
+def test_text_shows_every_box(ruleset):
+    env = make(ruleset, render_mode="ansi")
+    env.reset(seed=1)
+    text = env.render()
+    assert isinstance(text, str)
+    assert len(text.splitlines()) >= len(env.ruleset.boxes)
+
+
+def test_pictures_need_no_screen(ruleset, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    env = make(ruleset, render_mode="rgb_array")
+    env.reset(seed=1)
+    picture = env.render()
+    assert picture.dtype == np.uint8
+    assert picture.ndim == 3
+    assert picture.shape[2] == 3

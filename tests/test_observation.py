@@ -1,0 +1,145 @@
+"""What an agent sees: each feature by its name, worked out plainly from the position."""
+
+import numpy as np
+import pytest
+from helpers import (
+    N_HOLDS,
+    make,
+    make_five_alike,
+    random_choices,
+    random_positions,
+    random_rulesets,
+    referee_at,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from reference_game import RULESETS
+
+from yahtzee_env import State, get_ruleset, observation_names
+from yahtzee_env.game import Games
+from yahtzee_env.observation import observation_bounds
+
+UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
+LAST_STEP = dict.fromkeys(RULESETS, 63) | {"yahtzee-strict": 64, "kismet": 78}
+
+
+def meaning(name, ruleset, state):
+    """The value of the feature called `name`, from the referee and the words of its name."""
+    referee = referee_at(ruleset, state)
+    match name.split("_"):
+        case ["count", "of", face, "is", n]:
+            return state.dice.count(int(face)) == int(n)
+        case ["rolls", "left", "is", n]:
+            return state.rolls_left == int(n)
+        case ["open", *box]:
+            return "_".join(box) not in state.card
+        case ["pays", *box]:
+            box = "_".join(box)
+            legal = not referee.over and box in referee.legal_boxes()
+            return referee.reward(box) / 50 if legal else 0
+        case ["upper", "missing"]:
+            last = LAST_STEP[ruleset]
+            return max(last - referee.upper_total, 0) / last
+        case ["upper", "above", "par"]:
+            par = sum(3 * face for face, box in enumerate(UPPER, start=1) if box in state.card)
+            return max(-1, min(1, (referee.upper_total - par) / LAST_STEP[ruleset]))
+        case ["upper", at, "reached"]:
+            return referee.upper_total >= int(at)
+        case [box, "holds", "points"]:
+            return state.card.get(box, 0) > 0
+        case ["joker"]:
+            return referee.is_joker()
+    raise AssertionError(f"{name} has no known meaning")
+
+
+def observed(rules, states):
+    """The observations of positions."""
+    games = Games(rules, len(states))
+    for i, state in enumerate(states):
+        games.set_state(state, i)
+    return games.observe()
+
+
+def test_names_are_unique_and_as_many_as_the_features(ruleset):
+    names = observation_names(get_ruleset(ruleset))
+    assert len(set(names)) == len(names)
+    assert make(ruleset).observation_space.shape == (len(names),)
+
+
+def test_each_feature_means_what_its_name_says(ruleset):
+    rules = get_ruleset(ruleset)
+    names = observation_names(rules)
+    states = list(random_positions(ruleset, 12, seed=1))
+    observations, _ = observed(rules, states)
+    assert observations.dtype == np.float32
+    for state, observation in zip(states, observations, strict=True):
+        expected = [meaning(name, ruleset, state) for name in names]
+        np.testing.assert_allclose(observation, expected, rtol=1e-5, atol=1e-7, err_msg=str(state))
+
+
+def test_positions_that_play_alike_look_alike_and_others_do_not():
+    rules = get_ruleset("yahtzee")
+    dice = (2, 3, 3, 5, 6)
+    base = State(dice, 1, {"yahtzee": 50, "chance": 20, "sixes": 18})
+    (first, other_points, *different), _ = observed(
+        rules,
+        [
+            base,
+            State(dice, 1, {"yahtzee": 50, "chance": 9, "sixes": 18}),
+            State(dice, 0, {"yahtzee": 50, "chance": 20, "sixes": 18}),
+            State(dice, 1, {"yahtzee": 0, "chance": 20, "sixes": 18}),
+            State(dice, 1, {"yahtzee": 50, "chance": 20, "sixes": 12}),
+            State(dice, 1, {"yahtzee": 50, "chance": 20, "fives": 15}),
+            State((2, 3, 3, 5, 5), 1, {"yahtzee": 50, "chance": 20, "sixes": 18}),
+        ],
+    )
+    np.testing.assert_array_equal(first, other_points)
+    for observation in different:
+        assert (observation != first).any()
+
+
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+def test_observations_lie_in_their_space_in_every_position(ruleset, observation):
+    env = make(ruleset, observation=observation)
+    for state in random_positions(ruleset, 12, seed=2):
+        if len(state.card) < len(env.ruleset.boxes):
+            seen, _ = env.reset(options={"state": state})
+            assert seen in env.observation_space
+
+
+def test_the_dict_observation_shows_dice_rolls_and_card(ruleset):
+    env = make(ruleset, observation="dict")
+    boxes = get_ruleset(ruleset).box_names
+    for state in random_positions(ruleset, 5, seed=3):
+        if len(state.card) == len(boxes):
+            continue
+        seen, _ = env.reset(options={"state": state})
+        assert seen["dice"].tolist() == sorted(state.dice)
+        assert seen["rolls_left"] == state.rolls_left
+        assert seen["card"].tolist() == [state.card.get(box, -1) for box in boxes]
+        spaces = env.observation_space.spaces
+        assert {name: part.dtype for name, part in seen.items()} == {
+            name: space.dtype for name, space in spaces.items()
+        }
+
+
+@given(random_rulesets(), st.integers(0, 2**32))
+def test_payments_and_bounds_hold_for_any_rules(rules, seed):
+    rng = np.random.default_rng(seed)
+    games = Games(rules, 20)
+    games.seed(rng)
+    games.start()
+    low, high = observation_bounds(rules)
+    pays = [observation_names(rules).index(f"pays_{box}") for box in rules.box_names]
+    for _ in range(3 * len(rules.boxes)):
+        make_five_alike(games, rng, 0.3)
+        observations, masks = games.observe()
+        assert (low <= observations).all()
+        assert (observations <= high).all()
+        for box, column in enumerate(pays):
+            legal = masks[:, N_HOLDS + box] == 1
+            copies = games.select(legal)
+            gained = copies.play(np.full(len(copies), N_HOLDS + box))
+            np.testing.assert_allclose(observations[legal, column] * 50, gained, rtol=1e-5)
+            assert (observations[~legal, column] == 0).all()
+        games.play(random_choices(masks, rng))
