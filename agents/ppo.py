@@ -1,30 +1,67 @@
-"""Maskable PPO with an entropy bonus that falls to zero and a learning rate for each network."""
+"""Maskable PPO whose entropy bonus falls to zero, with a learning rate for each network."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecEnv
+
+from agents.config import TrainConfig
+from agents.networks import ACTIVATIONS, NormalizedPolicy
 
 
 class PPO(MaskablePPO):
-    """sb3-contrib's `MaskablePPO`; only what is held constant there falls linearly here.
+    """sb3-contrib's `MaskablePPO` with three small changes.
 
-    `ent_coef` is the entropy coefficient at the start of training; at the end it is 0. Parameter
-    groups of the optimizer may carry an `lr_factor` (see `networks.NormalizedPolicy`).
+    `ent_coef` is the entropy coefficient at the start and falls linearly to 0. Parameter groups of
+    the optimizer may carry an `lr_factor`. An update is logged at its own step, not at that of the
+    next rollout, so the last one is logged too.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.first_ent_coef = self.ent_coef
+        self._iteration = 0
 
     def train(self) -> None:
-        """Update the networks from the rollout buffer."""
+        """Update the networks from the rollout buffer, then log."""
         self.ent_coef = self.first_ent_coef * self._current_progress_remaining
         super().train()
         self.logger.record("train/ent_coef", self.ent_coef)
+        super().dump_logs(self._iteration)
+
+    def dump_logs(self, iteration: int = 0) -> None:
+        """Keep the log open until the update is done."""
+        self._iteration = iteration
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)
         for group in self.policy.optimizer.param_groups:
             group["lr"] *= group.get("lr_factor", 1.0)
+
+
+def make_ppo(config: TrainConfig, env: VecEnv) -> PPO:
+    """An untrained agent for the games of `env`."""
+    ppo = config.ppo
+    return PPO(
+        NormalizedPolicy,
+        env,
+        learning_rate=LinearSchedule(ppo.learning_rate, 0.0, 1.0),
+        n_steps=ppo.n_steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.n_epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range,
+        ent_coef=ppo.ent_coef,
+        vf_coef=1.0,  # the networks share nothing, so this would only rescale the value's gradient
+        max_grad_norm=ppo.max_grad_norm,
+        policy_kwargs={
+            "net_arch": list(config.network.widths),
+            "activation_fn": ACTIVATIONS[config.network.activation],
+            "value_lr_factor": ppo.value_learning_rate / ppo.learning_rate,
+        },
+        device="cpu",
+    )

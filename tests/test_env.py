@@ -233,8 +233,8 @@ def test_changing_returned_arrays_changes_no_game():
             if spoil:
                 info["action_mask"][:] = 0
                 one.action_masks()[:] = False
-                for part in seen.values() if observation == "dict" else [seen]:
-                    part[...] = 0
+                for part in (seen["dice"], seen["card"]) if observation == "dict" else [seen]:
+                    part[:] = 0
         assert env.state == twin.state
         assert_same(env.step(31), twin.step(31))
 
@@ -412,8 +412,8 @@ def test_unseeded_environments_differ():
     for _ in range(3):
         env = make()
         env.reset()
-        games.append(tuple(next_dice(env)))
-    assert len(set(games)) == 3
+        assert next_dice(env) not in games
+        games.append(next_dice(env))
 
 
 def test_global_random_state_is_neither_read_nor_changed():
@@ -439,7 +439,9 @@ def test_global_random_state_is_neither_read_nor_changed():
 
 
 @pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
+    "duplicate",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))],
+    ids=["copy", "pickle"],
 )
 @pytest.mark.parametrize("bare", [True, False])
 def test_a_copy_mid_turn_has_the_same_coming_dice_and_its_own_life(ruleset, duplicate, bare):
@@ -643,9 +645,9 @@ def test_without_a_render_mode_nothing_is_rendered():
 def test_text_shows_every_box(ruleset):
     env = make(ruleset, render_mode="ansi")
     env.reset(seed=1)
-    text = env.render()
-    assert isinstance(text, str)
-    assert len(text.splitlines()) >= len(env.ruleset.boxes)
+    lines = env.render().lower().splitlines()
+    for box in env.ruleset.box_names:
+        assert any(box.replace("_", " ") in line for line in lines), box
 
 
 def test_pictures_need_no_screen(ruleset, monkeypatch):

@@ -103,7 +103,9 @@ def test_golden_scores(ruleset, box, dice, points):
     assert score(dice, box, ruleset) == points
 
 
-@pytest.mark.parametrize("dice", [(1, 2, 3, 4), (0, 1, 2, 3, 4), (1, 2, 3, 4, 7), (1, 2, 3, 4, 5, 6)])
+@pytest.mark.parametrize(
+    "dice", [(1, 2, 3, 4), (0, 1, 2, 3, 4), (1, 2, 3, 4, 7), (1, 2, 3, 4, 5, 6)]
+)
 def test_score_refuses_wrong_dice(dice):
     with pytest.raises(ValueError, match="five whole numbers from 1 to 6"):
         score(dice, "chance")

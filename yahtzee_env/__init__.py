@@ -14,13 +14,16 @@ from gymnasium.envs.registration import register
 if TYPE_CHECKING:
     from yahtzee_env.envs import YahtzeeEnv as YahtzeeEnv
     from yahtzee_env.envs import YahtzeeVectorEnv as YahtzeeVectorEnv
+    from yahtzee_env.evaluation import evaluate as evaluate
     from yahtzee_env.game import State as State
     from yahtzee_env.observation import observation_names as observation_names
+    from yahtzee_env.policies import load_policy as load_policy
     from yahtzee_env.rules import RULESETS as RULESETS
     from yahtzee_env.rules import Box as Box
     from yahtzee_env.rules import Ruleset as Ruleset
     from yahtzee_env.rules import get_ruleset as get_ruleset
     from yahtzee_env.rules import score as score
+    from yahtzee_env.solver import solve as solve
 
 __version__ = "0.1.0"
 
@@ -34,6 +37,9 @@ _HOMES = {
     "Ruleset": "rules",
     "get_ruleset": "rules",
     "score": "rules",
+    "solve": "solver",
+    "load_policy": "policies",
+    "evaluate": "evaluation",
 }
 """The module of each public name; imported on first use, so that registering stays quick."""
 

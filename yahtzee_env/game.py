@@ -93,6 +93,12 @@ class Games:
         kernels.write_masks(self.compiled, self.records, masks)
         return masks
 
+    def payments(self) -> NDArray[np.int32]:
+        """(n, boxes) int32: the points that filling each box would gain now; -1 where illegal."""
+        payments = np.empty((len(self), len(self.ruleset.boxes)), np.int32)
+        kernels.write_payments(self.compiled, self.records, payments)
+        return payments
+
     def random_actions(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: a uniformly random legal action of each game, 0 where it is over."""
         actions = np.empty(len(self), np.int64)

@@ -178,7 +178,7 @@ def is_legal(tables, game, action):
 
 @kernel
 def placed(tables, filled, five_scored, upper, roll, box):
-    """What filling a box does: its points, the points gained in all, the next upper, five_scored."""
+    """Filling a box: its points, the points gained in all, and upper, five_scored thereafter."""
     points = np.int32(tables.points[pays_as_joker(tables, filled, five_scored, roll), roll, box])
     gained = points + extra_bonus(tables, five_scored, roll)
     if tables.upper_face[box] != 0:
@@ -299,6 +299,20 @@ def write_masks(compiled, games, masks):
         game = games[i]
         legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
         write_mask(tables, game, legal, masks[i])
+
+
+@kernel
+def write_payments(compiled, games, payments):
+    """Write the points that filling each box would gain; -1 where it is illegal."""
+    tables = compiled[0]
+    for i in range(len(games)):
+        game = games[i]
+        legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+        for box in range(tables.n_boxes):
+            payments[i, box] = -1
+            if legal >> box & 1:
+                card = (game.filled, game.five_scored, game.upper)
+                _, payments[i, box], _, _ = placed(tables, *card, game.roll, box)
 
 
 @kernel

@@ -4,9 +4,9 @@ A block is a table of the 462 keeps (see `dice.KEEPS`) by `LANES` columns. Each 
 and is worked on independently of the others, so that the inner loops are vector operations and a
 value does not depend on its neighbours.
 
-The recursion over keeps, used by all fast solvers since Verhoeff's and Woodward's: the value of a
-keep is the mean over one more die of the keeps of one die more; and the best keep of a set of
-dice is the set itself or the best keep of the set with one die fewer.
+The value of a keep is the mean over one more die of the keeps of one die more, and the best keep
+of a set of dice is the set itself or the best keep of the set with one die fewer: that takes a
+fifth of the work of going through the 31 holds of each roll and the outcomes of each.
 """
 
 from __future__ import annotations

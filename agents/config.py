@@ -1,0 +1,244 @@
+"""What can be set in an experiment: typed, with a default and a check for every key."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentError
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args, get_type_hints
+
+import yaml
+from jsonargparse import ArgumentParser
+from jsonargparse.typing import (
+    ClosedUnitInterval,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
+
+from yahtzee_env.rules import RULESETS
+
+RulesetName = Literal[*RULESETS]
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The policy network and the value network, which are separate and alike.
+
+    Attributes:
+        widths: units of each hidden layer
+        activation: what follows each hidden layer
+    """
+
+    widths: list[PositiveInt] = field(default_factory=lambda: [256, 256])
+    activation: Literal["silu", "relu", "tanh"] = "silu"
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Proximal policy optimisation, by the names of stable-baselines3.
+
+    Attributes:
+        n_steps: steps of each game between two updates
+        n_epochs: passes over the collected steps in an update
+        batch_size: steps of a minibatch
+        gamma: discount; 1 makes the return the final score
+        gae_lambda: how far advantages look past the value network
+        clip_range: how far one update may move the probability of an action
+        ent_coef: weight of the entropy bonus at the start; it falls linearly to 0
+        learning_rate: of the policy network at the start; it falls linearly to 0
+        value_learning_rate: of the value network, likewise
+        max_grad_norm: longest gradient of a step
+    """
+
+    n_steps: PositiveInt = 64
+    n_epochs: PositiveInt = 3
+    batch_size: PositiveInt = 8192
+    gamma: ClosedUnitInterval = 1.0
+    gae_lambda: ClosedUnitInterval = 0.7
+    clip_range: PositiveFloat = 0.2
+    ent_coef: NonNegativeFloat = 0.05
+    learning_rate: PositiveFloat = 6e-4
+    value_learning_rate: PositiveFloat = 1e-3
+    max_grad_norm: PositiveFloat = 0.5
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """Greedy games, apart from the training games, that tell how good the agent is.
+
+    Attributes:
+        every: environment steps between two evaluations during training
+        games: games of an evaluation during training
+        final_games: games of each player in the table at the end
+    """
+
+    every: PositiveInt = 500_000
+    games: PositiveInt = 1000
+    final_games: PositiveInt = 10_000
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """An experiment.
+
+    Attributes:
+        name: names the run folder
+        algorithm: the learning algorithm
+        ruleset: the rules
+        seed: decides training games, evaluation games and first weights
+        threads: processor threads; null for all cores, at most 4
+        total_timesteps: environment steps of the whole training
+        n_envs: games side by side
+        points_per_reward: the learner's rewards are points over this
+        network: see NetworkConfig
+        ppo: see PPOConfig
+        evaluation: see EvaluationConfig
+
+    Raises:
+        ValueError: for values that do not fit together.
+    """
+
+    name: str = "ppo"
+    algorithm: Literal["ppo"] = "ppo"
+    ruleset: RulesetName = "yahtzee"
+    seed: NonNegativeInt = 1
+    threads: PositiveInt | None = None
+    total_timesteps: PositiveInt = 5_000_000
+    n_envs: PositiveInt = 1024
+    points_per_reward: PositiveFloat = 30.0
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w.-]+", self.name):
+            raise ValueError(f"name must be letters, digits and any of _.-, not {self.name!r}")
+        collected = self.n_envs * self.ppo.n_steps
+        if collected % self.ppo.batch_size:
+            raise ValueError(
+                f"ppo.batch_size must divide n_envs x ppo.n_steps = {collected}, "
+                f"which {self.ppo.batch_size} does not"
+            )
+
+    def to_yaml(self) -> str:
+        """The experiment with every key, as `--config` reads it."""
+        return yaml.safe_dump(_plain(asdict(self)), sort_keys=False)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to do with the run folder; no part of the experiment.
+
+    Attributes:
+        run_dir: the run folder; null for a new one in runs/ under the experiment's name
+        force: overwrite the run that the folder holds
+    """
+
+    run_dir: Path | None = None
+    force: bool = False
+
+
+def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
+    """The experiment and options of a command line such as ``--config FILE --seed 2``.
+
+    Raises:
+        ValueError: in one sentence that names the key and what is allowed.
+    """
+    parser = ArgumentParser(prog="python -m agents.train", exit_on_error=False)
+    parser.add_argument("--config", action="config", help="YAML file of an experiment")
+    parser.add_class_arguments(TrainConfig)
+    parser.add_argument("--run-dir", type=Path | None, default=None, help="the run folder")
+    parser.add_argument("--force", action="store_true", help="overwrite the run in the folder")
+    try:
+        values = parser.parse_args(list(arguments))
+        config = parser.instantiate(values)
+        names = {item.name for item in fields(TrainConfig)}
+        experiment = TrainConfig(**{name: config[name] for name in names})
+    except (ArgumentError, TypeError) as error:
+        raise ValueError(explain(str(error))) from None
+    return experiment, Options(config.run_dir, config.force)
+
+
+_ALLOWED = {
+    PositiveInt: "a whole number above 0",
+    NonNegativeInt: "a whole number, 0 or more",
+    PositiveFloat: "a number above 0",
+    NonNegativeFloat: "a number, 0 or more",
+    ClosedUnitInterval: "a number from 0 to 1",
+    str: "a text",
+    type(None): "null",
+}
+
+
+def explain(message: str) -> str:
+    """One sentence for a message of the parser: the key, and what is allowed there."""
+    text = " ".join(message.split())
+    keys = _keys(TrainConfig)
+    if missing := re.search(r"File does not exist: '(.+)'", text):
+        return f"there is no config file {missing[1]!r}"
+    if "Unexpected config" in text or "must be a mapping" in text:
+        return f"a config file must map keys to values, and so must {', '.join(_groups())} in it"
+    if bad := re.match(r'Parser key "([^"]+)"', text):
+        return f"{bad[1]} must be {_allowed(keys[bad[1]])}{_given(text)}"
+    if unknown := re.match(r"Group '(.+)' does not accept option '(.+)'", text):
+        return _unknown(f"{unknown[1]}.{unknown[2]}", keys)
+    if unknown := re.match(r"Option '(.+)' is not accepted", text):
+        return _unknown(unknown[1], keys)
+    if unknown := re.match(r"unrecognized arguments: -*([^ =]+)", text):
+        return _unknown(unknown[1], keys)
+    return text
+
+
+def _unknown(key: str, keys: dict[str, Any]) -> str:
+    group = key.rpartition(".")[0]
+    allowed = [name for name in keys if name.rpartition(".")[0] == group] or list(keys)
+    return f"unknown key {key}; there are {', '.join(allowed)}"
+
+
+def _given(text: str) -> str:
+    found = re.search(r"(?:Got value|Given value|base 10|to float): (.+)$|: (\S+) does not", text)
+    return f", not {(found[1] or found[2])!s}" if found else ""
+
+
+def _keys(kind: type, prefix: str = "") -> dict[str, Any]:
+    """Every key of a dataclass, dotted, with its type."""
+    keys: dict[str, Any] = {}
+    for name, hint in get_type_hints(kind).items():
+        keys[prefix + name] = hint
+        if is_dataclass(hint):
+            keys |= _keys(hint, f"{prefix}{name}.")
+    return keys
+
+
+def _groups() -> list[str]:
+    return [key for key, hint in _keys(TrainConfig).items() if is_dataclass(hint)]
+
+
+def _allowed(hint: Any) -> str:
+    """A type in words."""
+    if hint in _ALLOWED:
+        return _ALLOWED[hint]
+    if is_dataclass(hint):
+        return f"a mapping with {', '.join(_keys(hint))}"
+    parts = get_args(hint)
+    if all(isinstance(part, str) for part in parts):
+        return f"one of {', '.join(parts)}"
+    if hint == list[PositiveInt]:
+        return "a list of whole numbers above 0"
+    return " or ".join(map(_allowed, parts))
+
+
+def _plain(value: Any) -> Any:
+    """The value in plain Python types: the parser leaves subclasses of int and float."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return value

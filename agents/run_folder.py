@@ -1,0 +1,77 @@
+"""The folder of a run: where it is, what it tells about itself, files written all or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RUNS = Path("runs")
+MODEL, CONFIG, RESULT = "model.zip", "config.yaml", "result.json"
+LEFT_BY_A_RUN = (MODEL, CONFIG, RESULT, "progress.csv", "events.out.tfevents.*")
+
+
+def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
+    """The folder `wanted`, or else a new one under the run's name; empty of any earlier run.
+
+    Raises:
+        ValueError: if the folder holds something and `force` is False.
+    """
+    folder = wanted or _free_folder(name)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"run folder {folder} is a file")
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise ValueError(f"run folder {folder} is not empty; --force overwrites the run in it")
+    folder.mkdir(parents=True, exist_ok=True)
+    for pattern in LEFT_BY_A_RUN:
+        for path in folder.glob(pattern):
+            path.unlink()
+    return folder
+
+
+def _free_folder(name: str) -> Path:
+    number = 1
+    while (RUNS / f"{name}-{number}").exists():
+        number += 1
+    return RUNS / f"{name}-{number}"
+
+
+def write_beside(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` fill a neighbouring file, then put it in place: readers never see a half."""
+    beside = path.with_name(f".partial-{path.name}")
+    write(beside)
+    os.replace(beside, path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON with two blanks of indentation."""
+    text = json.dumps(content, indent=2) + "\n"
+    write_beside(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def provenance() -> dict[str, Any]:
+    """What a result depends on besides its configuration: commit, versions, kind of machine."""
+    packages = ("yahtzee-env", "torch", "stable-baselines3", "sb3-contrib", "gymnasium", "numpy")
+    return {
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "packages": {package: version(package) for package in packages},
+    }
+
+
+def _commit() -> str | None:
+    """The commit of this clone, marked if files have changed since; None outside of git."""
+    command = ["git", "describe", "--always", "--abbrev=40", "--dirty=-changed", "--exclude=*"]
+    try:
+        done = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agents.config import TrainConfig, parse
+from agents.train import main
+from yahtzee_env.rules import RULESETS
+
+CONFIGS = sorted(Path("configs").glob("*.yaml"))
+
+
+def refusal(*arguments):
+    with pytest.raises(ValueError, match=r"^[^\n]+$") as refused:
+        parse(arguments)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_config_of_the_repository_is_accepted(path):
+    config, options = parse(["--config", str(path)])
+    assert config.name == path.stem
+    assert (options.run_dir, options.force) == (None, False)
+
+
+def test_the_command_line_goes_before_the_file(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("seed: 3\nppo: {n_epochs: 5, batch_size: 4096}\n")
+    config, options = parse(
+        ["--config", str(path), "--ppo.n_epochs=6", "--run-dir", "x", "--force"]
+    )
+    assert (config.seed, config.ppo.n_epochs, config.ppo.batch_size) == (3, 6, 4096)
+    assert (options.run_dir, options.force) == (Path("x"), True)
+
+
+def test_the_resolved_config_reads_back_the_same(tmp_path):
+    config, _ = parse(["--seed", "7", "--ppo.gamma", "0.99", "--threads", "2"])
+    path = tmp_path / "resolved.yaml"
+    path.write_text(config.to_yaml())
+    assert parse(["--config", str(path)])[0] == config
+    assert yaml.safe_load(config.to_yaml())["ppo"]["gamma"] == 0.99
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_every_rule_set_can_be_chosen(ruleset):
+    assert parse(["--ruleset", ruleset])[0].ruleset == ruleset
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "allowed"),
+    [
+        (["--seed", "-1"], "seed", "a whole number, 0 or more, not -1"),
+        (["--seed", "x"], "seed", "a whole number, 0 or more"),
+        (["--ruleset", "chess"], "ruleset", "one of yahtzee, yahtzee-free-joker"),
+        (["--threads", "0"], "threads", "above 0 or null"),
+        (["--algorithm", "a2c"], "algorithm", "one of ppo"),
+        (["--ppo.n_steps", "0"], "ppo.n_steps", "a whole number above 0, not 0"),
+        (["--ppo.gamma", "1.5"], "ppo.gamma", "a number from 0 to 1"),
+        (["--network.widths", "[0]"], "network.widths", "a list of whole numbers above 0"),
+        (["--name", "a/b"], "name", "letters, digits"),
+        (["--ppo.batch_size", "1000"], "ppo.batch_size", "divide n_envs x ppo.n_steps"),
+        (["--steps", "3"], "steps", "there are name, algorithm, ruleset"),
+        (["--ppo.steps=3"], "ppo.steps", "there are ppo.n_steps"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml", "no config file"),
+    ],
+)
+def test_a_bad_argument_is_refused_by_name_with_what_is_allowed(arguments, name, allowed):
+    sentence = refusal(*arguments)
+    assert name in sentence
+    assert allowed in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "allowed"),
+    [
+        ("steps: 3", "steps", "total_timesteps"),
+        ("ppo: {n_stepz: 3}", "ppo.n_stepz", "ppo.n_steps"),
+        ("ppo: 5", "ppo", "map keys to values"),
+        ("- 1", "config file", "map keys to values"),
+        ("seed: [1", "config", "line 1"),
+        ("seed: 1.5", "seed", "a whole number"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path, text, name, allowed):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    sentence = refusal("--config", str(path))
+    assert name in sentence
+    assert allowed in sentence
+
+
+def test_the_command_ends_with_code_2_and_one_line(capsys):
+    assert main(["--seed", "-1"]) == 2
+    output = capsys.readouterr()
+    assert output.err == "error: seed must be a whole number, 0 or more, not -1\n"
+    assert output.out == ""
+
+
+def test_defaults_make_a_valid_experiment():
+    assert TrainConfig() == parse([])[0]

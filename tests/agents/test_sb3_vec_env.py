@@ -1,0 +1,136 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+
+import yahtzee_env  # noqa: F401  (registers the environments)
+from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.rules import RULESETS
+
+N = 8
+
+
+def started(ruleset="yahtzee", n_envs=N, seed=5, **settings):
+    env = GamesVecEnv(ruleset, n_envs, **settings)
+    env.seed(seed)
+    return env, env.reset()
+
+
+def some_legal(masks, step):
+    """A legal action of each row that varies from step to step."""
+    return np.array([np.flatnonzero(row)[step * 7 % row.sum()] for row in masks])
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_games_are_those_of_the_single_environment(ruleset):
+    env, observations = started(ruleset, seed=5)
+    singles = [gym.make("Yahtzee-v0", ruleset=ruleset) for _ in range(N)]
+    firsts = [single.reset(seed=5 + i) for i, single in enumerate(singles)]
+    assert np.array_equal(observations, [first for first, _ in firsts])
+    returns = np.zeros(N)
+    for step in range(90):
+        actions = some_legal(get_action_masks(env), step)
+        observations, rewards, dones, infos = env.step(actions)
+        masks = get_action_masks(env)
+        for i, single in enumerate(singles):
+            observation, reward, terminated, truncated, info = single.step(actions[i])
+            returns[i] += reward
+            assert (rewards[i], dones[i]) == (np.float32(reward), terminated or truncated)
+            if dones[i]:
+                assert infos[i]["episode"]["r"] == returns[i] == info["score"]
+                assert np.array_equal(infos[i]["terminal_observation"], observation)
+                returns[i] = 0
+                observation, info = single.reset()
+            assert np.array_equal(observations[i], observation)
+            assert np.array_equal(masks[i], info["action_mask"])
+
+
+def test_a_natural_end_is_no_truncation_and_lengths_count_each_game():
+    env, _ = started()
+    boxes_only = 31
+    for episode in range(3):
+        for step in range(1, 14):
+            masks = get_action_masks(env)
+            masks[:, :boxes_only] = False
+            _, _, dones, infos = env.step(masks.argmax(axis=1))
+            assert dones.all() == dones.any() == (step == 13), episode
+        assert all(info["TimeLimit.truncated"] is False for info in infos)
+        assert all(info["episode"]["l"] == 13 for info in infos)
+
+
+def test_rewards_are_scaled_for_the_learner_only():
+    env, _ = started(points_per_reward=30.0)
+    returns = np.zeros(N)
+    for step in range(200):
+        _, rewards, dones, infos = env.step(some_legal(get_action_masks(env), step))
+        assert rewards.dtype == np.float32
+        returns += rewards * 30.0
+        for i in np.flatnonzero(dones):
+            assert infos[i]["episode"]["r"] == pytest.approx(returns[i], abs=1e-3)
+            returns[i] = 0.0
+
+
+def test_first_rolls_differ():
+    _, observations = started()
+    assert len({row[:36].tobytes() for row in observations}) >= N - 1
+
+
+def test_plain_resets_go_on_with_new_dice_and_seeds_bring_back_the_old():
+    env, first = started()
+    second = env.reset()
+    env.seed(5)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(first, env.reset())
+
+
+def test_an_illegal_action_raises_and_changes_nothing():
+    env, _ = started()
+    masks = get_action_masks(env).copy()
+    actions = masks.argmax(axis=1)
+    actions[3] = np.flatnonzero(~masks[3])[0]
+    with pytest.raises(ValueError, match="is illegal"):
+        env.step(actions)
+    assert np.array_equal(get_action_masks(env), masks)
+
+
+def test_masks_come_as_one_array():
+    env, _ = started("yatzy")
+    assert is_masking_supported(env)
+    masks = env.env_method("action_masks")
+    assert (masks.shape, masks.dtype) == ((N, 46), bool)
+    assert np.array_equal(env.env_method("action_masks", indices=[2]), masks[2:3])
+    with pytest.raises(AttributeError, match="no method"):
+        env.env_method("render")
+
+
+def test_works_with_the_evaluation_of_sb3_contrib_under_warnings_as_errors(recwarn):
+    env, _ = started(points_per_reward=30.0)
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=64, device="cpu")
+    scores, lengths = evaluate_policy(model, env, n_eval_episodes=16, return_episode_rewards=True)
+    assert len(scores) == 16
+    assert all(score == int(score) and 13 <= n <= 39 for score, n in zip(scores, lengths))
+    assert not recwarn.list
+
+
+def make_single():
+    return gym.make("Yahtzee-v0", illegal_action="raise")
+
+
+@pytest.mark.parametrize("kind", [DummyVecEnv, SubprocVecEnv])
+def test_masks_also_pass_through_the_vector_environments_of_stable_baselines3(kind):
+    settings = {"start_method": "spawn"} if kind is SubprocVecEnv else {}
+    env = make_vec_env(make_single, 2, seed=3, vec_env_cls=kind, vec_env_kwargs=settings)
+    env.reset()
+    for step in range(5):
+        masks = np.stack(env.env_method("action_masks"))
+        assert (masks.shape, masks.dtype) == ((2, 44), bool)
+        if step:
+            assert np.array_equal(masks, [info["action_mask"] for info in infos])
+        _, _, _, infos = env.step(some_legal(masks, step))
+    model = MaskablePPO("MlpPolicy", env, n_steps=256, batch_size=128, device="cpu")
+    assert model.learn(512).num_timesteps == 512
+    env.close()

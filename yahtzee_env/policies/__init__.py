@@ -1,0 +1,20 @@
+"""Who plays: the policy protocol, hand-made players, the optimal player, adapters."""
+
+from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy
+from yahtzee_env.policies.base import Policy
+from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
+from yahtzee_env.policies.card_value import CardValuePolicy, OptimalPolicy
+from yahtzee_env.policies.registry import POLICIES, load_policy
+
+__all__ = [
+    "POLICIES",
+    "CardValuePolicy",
+    "FunctionPolicy",
+    "GreedyNoRerollPolicy",
+    "GreedyTurnPolicy",
+    "ModelPolicy",
+    "OptimalPolicy",
+    "Policy",
+    "RandomPolicy",
+    "load_policy",
+]

@@ -1,0 +1,64 @@
+"""Other people's players as policies: plain functions and stable-baselines3 models."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.game import Games
+
+
+class FunctionPolicy:
+    """A function of (observations, masks): float32 (n, features) and int8 (n, actions).
+
+    It returns n actions. Deterministic functions may be given to `policy_value`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[NDArray[np.float32], NDArray[np.int8]], Any],
+        name: str = "function",
+        deterministic: bool = True,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.deterministic = deterministic
+
+    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: what the function returned."""
+        return _as_actions(self.function(*games.observe()), len(games))
+
+
+class ModelPolicy:
+    """A stable-baselines3 or sb3-contrib model, trained on the flat observation.
+
+    A model whose `predict` takes `action_masks` gets them; one that does not may choose illegal
+    actions (see `evaluate(on_illegal=...)`).
+    """
+
+    def __init__(self, model: Any, name: str = "model", deterministic: bool = True) -> None:
+        self.model = model
+        self.name = name
+        self.deterministic = deterministic
+        self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
+
+    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: the model's choices."""
+        observations, masks = games.observe()
+        extra = {"action_masks": masks.astype(bool)} if self._takes_masks else {}
+        actions, _ = self.model.predict(observations, deterministic=self.deterministic, **extra)
+        return _as_actions(actions, len(games))
+
+
+def _as_actions(actions: Any, n: int) -> NDArray[np.int64]:
+    actions = np.asarray(actions)
+    if actions.shape != (n,) or actions.dtype.kind not in "iu":
+        raise ValueError(
+            f"a policy must return {n} whole numbers, one a game, "
+            f"not {actions.dtype} of shape {actions.shape}"
+        )
+    return actions.astype(np.int64)

@@ -1,0 +1,44 @@
+"""Hand-made players, the simplest first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.dice import N_HOLDS
+from yahtzee_env.game import Games
+from yahtzee_env.policies.card_value import CardValuePolicy
+from yahtzee_env.rules import Ruleset
+from yahtzee_env.solver.sweep import card_shape
+
+
+class RandomPolicy:
+    """A uniformly random legal action."""
+
+    name = "random"
+    deterministic = False
+
+    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: a random legal action of each game."""
+        return games.random_actions(rng)
+
+
+class GreedyNoRerollPolicy:
+    """Fills at once the box that pays most now, the first of equal ones."""
+
+    name = "greedy-no-reroll"
+    deterministic = True
+
+    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: the box action of each game."""
+        return N_HOLDS + np.argmax(games.payments(), axis=1)
+
+
+class GreedyTurnPolicy(CardValuePolicy):
+    """Maximises the expected points of this turn, exactly, and gives the later ones no thought."""
+
+    name = "greedy-turn"
+
+    def card_values(self, ruleset: Ruleset) -> NDArray[np.float64]:
+        """Nothing is worth anything after this turn."""
+        return np.zeros(card_shape(ruleset))

@@ -1,0 +1,114 @@
+"""The exact value of every action in any position, from the values of the cards."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.dice import HOLD_LEGAL, KEEP_INDEX, N_HOLDS, N_KEEPS
+from yahtzee_env.game import Games
+from yahtzee_env.jit import kernel
+from yahtzee_env.kernels import is_over, legal_boxes
+from yahtzee_env.solver.lanes import LANES
+from yahtzee_env.solver.turn import Outcomes, box_value, choose, expect, place_in_lane
+
+
+def action_values(
+    games: Games, outcomes: Outcomes, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(n, actions) float64: the points to come after each action; NaN where it is illegal."""
+    labels = np.full((len(games), games.n_actions), np.nan)
+    _label(games.compiled, outcomes, values, games.records, _by_card(games), labels, None)
+    return labels
+
+
+def best_actions(
+    games: Games, outcomes: Outcomes, values: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """(n,) int64: the action of the highest value, the first of equal ones; 0 for games over."""
+    best = np.zeros(len(games), np.int64)
+    _label(games.compiled, outcomes, values, games.records, _by_card(games), None, best)
+    return best
+
+
+def _by_card(games: Games) -> NDArray[np.int64]:
+    """An order in which games of one card, and games with equally many rolls left, meet."""
+    records = games.records
+    return np.lexsort((records["upper"], records["filled"], records["rolls_left"]))
+
+
+@kernel
+def _label(compiled, outcomes, values, games, order, labels, best):
+    """Write the labels of all actions, or the best action, whichever array is not None."""
+    tables = compiled[0]
+    block = np.empty((N_KEEPS, LANES))
+    row = np.empty(N_HOLDS + tables.n_boxes)
+    ends = np.empty(LANES + 1, np.int64)
+    ends[0] = 0
+    while ends[0] < len(order):
+        n_lanes = _place_next_cards(tables, outcomes, values, games, order, block, ends)
+        for rolls_left in range(games[order[ends[n_lanes] - 1]].rolls_left + 1):
+            if rolls_left > 0:
+                expect(block)
+            for lane in range(n_lanes):
+                for index in order[ends[lane] : ends[lane + 1]]:
+                    game = games[index]
+                    if game.rolls_left == rolls_left and not is_over(tables, game):
+                        row[:] = np.nan
+                        _label_boxes(tables, values, game, row[N_HOLDS:])
+                        if rolls_left > 0:
+                            _label_holds(game, block, lane, row)
+                        if labels is not None:
+                            labels[index] = row
+                        if best is not None:
+                            best[index] = _best(row)
+            if rolls_left > 0:
+                choose(block)
+        ends[0] = ends[n_lanes]
+
+
+@kernel
+def _place_next_cards(tables, outcomes, values, games, order, block, ends):
+    """Fill the lanes with the next cards; lane i is for the games ends[i] to ends[i + 1]."""
+    lane, end = 0, ends[0]
+    while lane < LANES and end < len(order):
+        game = games[order[end]]
+        if game.rolls_left > 0:
+            upper = min(game.upper, values.shape[2] - 1)
+            card = (game.filled, game.five_scored, upper)
+            place_in_lane(tables, outcomes, values, *card, block, lane)
+        while end < len(order) and _same_card(games[order[end]], game):
+            end += 1
+        lane += 1
+        ends[lane] = end
+    return lane
+
+
+@kernel
+def _same_card(a, b):
+    return a.filled == b.filled and a.upper == b.upper and a.five_scored == b.five_scored
+
+
+@kernel
+def _label_boxes(tables, values, game, row):
+    card = (game.filled, game.five_scored, game.upper)
+    legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+    for box in range(tables.n_boxes):
+        if legal >> box & 1:
+            row[box] = box_value(tables, values, *card, game.roll, box)
+
+
+@kernel
+def _label_holds(game, block, lane, row):
+    for hold in range(N_HOLDS):
+        if HOLD_LEGAL[game.roll, hold]:
+            row[hold] = block[KEEP_INDEX[game.roll, hold], lane]
+
+
+@kernel
+def _best(row):
+    best = 0
+    for action in range(len(row)):
+        if row[action] > row[best] or np.isnan(row[best]):
+            best = action
+    return best

@@ -1,0 +1,138 @@
+"""The exact solution of a rule set: the value of every position and action."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.game import Games, State
+from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.solver import cache as kept
+from yahtzee_env.solver.label import action_values
+from yahtzee_env.solver.sweep import card_shape, reachable_cards, sweep
+from yahtzee_env.solver.turn import Outcomes
+
+
+class Solution:
+    """Optimal play of one rule set, exact to float64 rounding (about 1e-11 points).
+
+    Values are expected points still to come, bonuses included. The methods take one `State`, or
+    `Games` and then return arrays with a row or value for each game.
+
+    Attributes:
+        ruleset: the rules.
+        card_values: float64 array over cards at the start of a turn, of `sweep.card_shape`: sets
+            of filled boxes, whether the five-alike box holds points (where that matters), upper
+            totals up to the last bonus step; NaN for cards that cannot occur.
+    """
+
+    def __init__(self, ruleset: Ruleset, card_values: NDArray[np.float64]) -> None:
+        self.ruleset = ruleset
+        self.card_values = card_values
+        self._outcomes = Outcomes.of(ruleset)
+
+    def __repr__(self) -> str:
+        return f"<Solution of {self.ruleset.name}: {self.start_value:.6f}>"
+
+    @property
+    def start_value(self) -> float:
+        """The expected final score of the optimal player."""
+        return float(self.card_values[0, 0, 0])
+
+    @property
+    def reachable_share(self) -> float:
+        """The share of all cards that can occur."""
+        return float(1.0 - np.isnan(self.card_values).mean())
+
+    @overload
+    def action_values(self, position: State) -> NDArray[np.float64]: ...
+    @overload
+    def action_values(self, position: Games) -> NDArray[np.float64]: ...
+    def action_values(self, position: State | Games) -> NDArray[np.float64]:
+        """The points to come when an action is taken and play is optimal from then on.
+
+        Returns:
+            float64, one value for each action code, (actions,) or (n, actions); NaN where illegal.
+
+        Raises:
+            ValueError: for a state that cannot occur, or games of other rules.
+        """
+        if isinstance(position, State):
+            return self.action_values(self._games(position))[0]
+        if position.ruleset != self.ruleset:
+            raise ValueError(
+                f"this is the solution of {self.ruleset.name}, the games are of "
+                f"{position.ruleset.name}"
+            )
+        return action_values(position, self._outcomes, self.card_values)
+
+    @overload
+    def state_value(self, position: State) -> float: ...
+    @overload
+    def state_value(self, position: Games) -> NDArray[np.float64]: ...
+    def state_value(self, position: State | Games) -> float | NDArray[np.float64]:
+        """The points to come under optimal play; 0 when the game is over.
+
+        Raises:
+            ValueError: for a state that cannot occur, or games of other rules.
+        """
+        if isinstance(position, State):
+            return float(self.state_value(self._games(position))[0])
+        values = np.zeros(len(position))
+        running = ~position.over
+        values[running] = np.nanmax(self.action_values(position)[running], axis=1, initial=0.0)
+        return values
+
+    @overload
+    def best_action(self, position: State) -> int: ...
+    @overload
+    def best_action(self, position: Games) -> NDArray[np.int64]: ...
+    def best_action(self, position: State | Games) -> int | NDArray[np.int64]:
+        """The action with the highest value, the first of equal ones.
+
+        Raises:
+            ValueError: for a state that cannot occur or a finished game, or games of other rules.
+        """
+        if isinstance(position, State):
+            return int(self.best_action(self._games(position))[0])
+        if position.over.any():
+            raise ValueError("a finished game has no best action")
+        return np.nanargmax(self.action_values(position), axis=1)
+
+    def _games(self, state: State) -> Games:
+        games = Games(self.ruleset, 1)
+        games.set_state(state)
+        return games
+
+
+def solve(ruleset: str | Ruleset = "yahtzee", cache: bool = True) -> Solution:
+    """The exact solution of a rule set, by backward induction over all cards.
+
+    Takes about a second for the official rules; see the README for measurements.
+
+    Args:
+        ruleset: a rule set or its name.
+        cache: keep the solution in the user's cache folder and read it from there (the
+            environment variable ``YAHTZEE_ENV_CACHE`` moves the folder). False does neither.
+
+    Raises:
+        ValueError: for an unknown rule set.
+    """
+    rules = get_ruleset(ruleset)
+    return _solve_once(rules) if cache else Solution(rules, _compute(rules))
+
+
+@lru_cache(maxsize=8)
+def _solve_once(ruleset: Ruleset) -> Solution:
+    values = kept.read(ruleset, card_shape(ruleset))
+    if values is None:
+        values = _compute(ruleset)
+        kept.write(ruleset, values)
+    return Solution(ruleset, values)
+
+
+def _compute(ruleset: Ruleset) -> NDArray[np.float64]:
+    return sweep(ruleset, reachable_cards(ruleset))
