@@ -17,11 +17,13 @@ from jsonargparse.typing import (
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    restricted_number_type,
 )
 
 from yahtzee_env.rules import RULESETS
 
 RulesetName = Literal[*RULESETS]
+Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ class EvaluationConfig:
     """
 
     every: PositiveInt = 500_000
-    games: PositiveInt = 1000
-    final_games: PositiveInt = 10_000
+    games: Several = 1000
+    final_games: Several = 10_000
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
 
 _ALLOWED = {
     PositiveInt: "a whole number above 0",
+    Several: "a whole number, 2 or more",
     NonNegativeInt: "a whole number, 0 or more",
     PositiveFloat: "a number above 0",
     NonNegativeFloat: "a number, 0 or more",

@@ -27,7 +27,7 @@ class PPO(MaskablePPO):
 
     def train(self) -> None:
         """Update the networks from the rollout buffer, then log."""
-        self.ent_coef = self.first_ent_coef * self._current_progress_remaining
+        self.ent_coef = self.first_ent_coef * max(self._current_progress_remaining, 0.0)
         super().train()
         self.logger.record("train/ent_coef", self.ent_coef)
         super().dump_logs(self._iteration)

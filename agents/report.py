@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from yahtzee_env import evaluate, load_policy, solve
+from yahtzee_env import evaluate, load_policy
 from yahtzee_env.policies import Policy
 
 BASELINES = ("random", "greedy-no-reroll", "greedy-turn")
@@ -18,38 +19,40 @@ Row = Mapping[str, Any]
 
 
 def compare(policies: Sequence[Policy], ruleset: str, games: int, seed: int) -> list[Row]:
-    """How the baselines and the policies score in the same number of games, weakest kind first."""
+    """How the baselines and then the policies score in the same games."""
     players = [*map(load_policy, BASELINES), *policies]
     return [measure(player, ruleset, games, seed) for player in players]
 
 
 def measure(policy: Policy, ruleset: str, games: int, seed: int) -> Row:
-    """Mean score with its standard error, and the share of games with the upper bonus."""
+    """Scores in points with their standard errors, and the share of games with the upper bonus."""
     result = evaluate(policy, ruleset, games=games, seed=seed)
     return {
-        "player": policy.name,
+        "player": result.policy,
         "games": result.games,
         "mean": result.mean,
         "sem": result.sem,
+        "luck_adjusted_mean": result.luck_adjusted_mean,
+        "luck_adjusted_sem": result.luck_adjusted_sem,
         "upper_bonus_rate": result.upper_bonus_rate,
+        "optimum": result.optimum,
     }
 
 
 def print_comparison(rows: Sequence[Row], ruleset: str) -> None:
-    """Print the table, closed by the exact optimum."""
-    optimum = solve(ruleset).start_value
-    table = Table("player", title=f"{ruleset}: points a game")
-    for column in ("games", "mean", "standard error", "below optimum", "upper bonus"):
-        table.add_column(column, justify="right")
+    """Print the rows as a table, closed by the exact optimum."""
+    table = Table("player", title=f"{ruleset}: points a game", box=SIMPLE)
+    for column in ("games", "mean", "luck-adjusted", "below\noptimum", "upper\nbonus"):
+        table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             row["player"],
             f"{row['games']:,}",
-            f"{row['mean']:.2f}",
-            f"{row['sem']:.2f}",
-            f"{optimum - row['mean']:.2f}",
+            f"{row['mean']:.2f} \N{PLUS-MINUS SIGN} {row['sem']:.2f}",
+            f"{row['luck_adjusted_mean']:.2f} \N{PLUS-MINUS SIGN} {row['luck_adjusted_sem']:.2f}",
+            f"{row['optimum'] - row['luck_adjusted_mean']:.2f}",
             f"{row['upper_bonus_rate']:.1%}",
         )
     table.add_section()
-    table.add_row("optimum", "exact", f"{optimum:.2f}", "0", "0", "")
-    Console().print(table)
+    table.add_row("optimum", "", f"{rows[0]['optimum']:.2f} (exact)", "", "0.00", "")
+    Console().print(table, "\N{PLUS-MINUS SIGN} is one standard error.")

@@ -104,7 +104,7 @@ class GamesVecEnv(VecEnv):
         raise AttributeError(f"cannot set {attr_name!r}: the games share their attributes")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Whether the games behave as under the wrapper: as under `Monitor` they report episodes."""
+        """Whether the games behave as wrapped: they report episodes as `Monitor` does."""
         return [wrapper_class is Monitor] * len(list(self._get_indices(indices)))
 
     def close(self) -> None:

@@ -52,6 +52,12 @@ def default_threads() -> int:
     return min(len(allowed) if allowed else os.cpu_count() or 1, MAX_THREADS)
 
 
+def whole_rollouts(config: TrainConfig) -> int:
+    """The environment steps of a run: `total_timesteps` and what completes the last rollout."""
+    rollout = config.n_envs * config.ppo.n_steps
+    return -(-config.total_timesteps // rollout) * rollout
+
+
 def train(config: TrainConfig, folder: Path, show_progress: bool = True) -> PPO:
     """Train an agent as configured; logs and model go to the folder."""
     write_beside(folder / CONFIG, lambda path: path.write_text(config.to_yaml(), encoding="utf-8"))
@@ -71,7 +77,7 @@ def train(config: TrainConfig, folder: Path, show_progress: bool = True) -> PPO:
     callbacks: list[BaseCallback] = [evaluation]
     if show_progress:
         callbacks.append(ProgressBar(evaluation))
-    model.learn(config.total_timesteps, callbacks)
+    model.learn(whole_rollouts(config), callbacks)
     write_beside(folder / MODEL, model.save)
     return model
 

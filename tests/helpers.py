@@ -1,9 +1,11 @@
 """What several test modules share: play against the referee, and positions found by play."""
 
+import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 from reference_game import RULESETS, ReferenceGame
 
-import yahtzee_env
-from yahtzee_env import Box, Ruleset, State, get_ruleset
+from yahtzee_env import Box, Ruleset, State, YahtzeeEnv, get_ruleset
 from yahtzee_env.game import Games
 
 CASES = Path(__file__).parent / "cases"
@@ -32,12 +33,12 @@ def cases(file: str) -> dict[str, Any]:
     return json.loads((CASES / file).read_text())
 
 
-def make(ruleset: str = "yahtzee", **arguments: Any) -> yahtzee_env.YahtzeeEnv:
+def make(ruleset: str = "yahtzee", **arguments: Any) -> YahtzeeEnv:
     """The bare environment of a named rule set."""
     return gym.make(IDS[ruleset], ruleset=ruleset, **arguments).unwrapped
 
 
-def make_at(state: State, ruleset: str = "yahtzee", **arguments: Any) -> yahtzee_env.YahtzeeEnv:
+def make_at(state: State, ruleset: str = "yahtzee", **arguments: Any) -> YahtzeeEnv:
     """An environment in a position."""
     env = make(ruleset, **arguments)
     env.reset(seed=0, options={"state": state})
@@ -52,6 +53,37 @@ def started(ruleset: str, n: int, seed: int) -> Games:
     return games
 
 
+def random_action(env: YahtzeeEnv, rng: np.random.Generator) -> int:
+    """A uniformly random legal action."""
+    return int(rng.choice(np.flatnonzero(env.action_masks())))
+
+
+def play(env: YahtzeeEnv, rng: np.random.Generator, steps: int = 10_000) -> list[Any]:
+    """Random legal play until the game ends; the results of each step."""
+    results = []
+    while len(results) < steps and not (results and results[-1][2]):
+        results.append(env.step(random_action(env, rng)))
+    return results
+
+
+def play_games(env: YahtzeeEnv, games: int = 5, seed: int = 7) -> list[Any]:
+    """Everything that an environment returns in some games, the first of them seeded."""
+    rng = np.random.default_rng(seed)
+    return [(env.reset(seed=seed if i == 0 else None), play(env, rng)) for i in range(games)]
+
+
+def next_dice(env: YahtzeeEnv, n: int = 8) -> list[State]:
+    """The positions of the coming steps, without a change of the environment itself."""
+    env = copy.deepcopy(env)
+    rng = np.random.default_rng(0)
+    states = []
+    for _ in range(n):
+        env.step(random_action(env, rng))
+        states.append(env.state)
+    return states
+
+
+@cache
 def kept(dice: tuple[int, ...], hold: int) -> tuple[int, ...]:
     """The faces that a hold code keeps: bit i is die i of the sorted dice."""
     return tuple(die for i, die in enumerate(sorted(dice)) if hold >> i & 1)

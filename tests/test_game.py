@@ -26,7 +26,7 @@ from yahtzee_env import Box, State, get_ruleset
 from yahtzee_env.game import Games
 
 # What the rules say of the upper bonus: the total reached, and all that is paid by then.
-UPPER_BONUS = dict.fromkeys(RULESETS, {63: 35}) | {
+UPPER_BONUS = {ruleset: {63: 35} for ruleset in RULESETS} | {
     "yahtzee-strict": {64: 35},
     "yacht": {},
     "yatzy": {63: 50},
@@ -59,12 +59,12 @@ def rewards(games, i=0):
 # Against the referee.
 
 
-def assert_agree(games, masks, referees):
+def assert_agree(games, states, masks, referees):
     """The engine and the referee see the same positions and legal actions."""
     names = games.ruleset.box_names
     totals = games.records[["score", "upper"]].tolist()
     for i, referee in referees.items():
-        state = games.state(i)
+        state = states[i]
         assert (list(state.dice), state.rolls_left) == (referee.dice, referee.rolls_left)
         assert (state.card, state.extra_bonuses) == (referee.card, referee.extra_bonuses)
         assert totals[i] == (referee.total, referee.upper_total)
@@ -89,25 +89,28 @@ def compare_games(ruleset, n, seed, five_alike=0.0):
     """Play random games on both, some dice replaced by five alike; counts jokers by box."""
     rng = np.random.default_rng(seed)
     games = started(ruleset, n, seed)
-    referees = {i: referee_at(ruleset, games.state(i)) for i in range(n)}
+    states = {i: games.state(i) for i in range(n)}
+    referees = {i: referee_at(ruleset, state) for i, state in states.items()}
     jokers = Counter()
     while referees:
         for i in make_five_alike(games, rng, five_alike):
-            referees[i].dice = list(games.state(i).dice)
+            states[i] = games.state(i)
+            referees[i].dice = list(states[i].dice)
             expected = {box: referees[i].reward(box) for box in referees[i].legal_boxes()}
             assert rewards(games, i) == expected
             if referees[i].is_joker():
                 jokers.update(referees[i].box_points(box) and box for box in expected)
         masks = games.masks()
-        assert_agree(games, masks, referees)
+        assert_agree(games, states, masks, referees)
         actions = random_choices(masks, rng)
         gained = games.play(actions)
+        states = {i: games.state(i) for i in referees}
         for i, referee in referees.items():
-            dice = games.state(i).dice
-            assert gained[i] == follow(referee, actions[i], games.ruleset.box_names, dice)
+            rewarded = follow(referee, actions[i], games.ruleset.box_names, states[i].dice)
+            assert gained[i] == rewarded
         ended = {i: referee for i, referee in referees.items() if referee.over}
         assert np.flatnonzero(games.over).tolist() == sorted({*range(n)} - {*referees} | {*ended})
-        assert_agree(games, games.masks(), ended)
+        assert_agree(games, states, games.masks(), ended)
         referees = {i: referee for i, referee in referees.items() if i not in ended}
     return jokers
 

@@ -217,7 +217,7 @@ def test_boxes_refuse_faces_that_no_die_has(face):
         ({"fill_order": "random"}, "fill_order must be one of any, upper_first"),
         ({"joker_after_zero": "no"}, "joker_after_zero"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )
 def test_rule_sets_that_cannot_be_played_are_refused_in_one_sentence(change, message):
     with pytest.raises(ValueError, match=message) as error:
@@ -305,5 +305,5 @@ def test_the_named_rule_sets_all_differ():
     ids=lambda data: ",".join(data),
 )
 def test_dictionaries_that_are_no_rule_sets_are_refused(data):
-    with pytest.raises(ValueError, match="rule set|joker must be one of"):
+    with pytest.raises(ValueError, match=r"rule set|joker must be one of"):
         Ruleset.from_dict(data)

@@ -195,7 +195,7 @@ def test_same_step_begins_the_next_game_and_tells_how_the_last_ended():
 @pytest.mark.parametrize("mode", MODES)
 def test_the_game_after_an_automatic_reset_is_that_of_one_plain_reset(mode):
     env = make_native(1, mode)
-    _, _, _, _, infos = play_to_the_first_end(env, seed=9)
+    play_to_the_first_end(env, seed=9)
     if mode is AutoresetMode.NEXT_STEP:
         env.step(np.array([0]))
     single = make()
@@ -344,7 +344,7 @@ def test_wrong_states_are_refused_and_change_no_game():
     env.reset(seed=1)
     before = env.state
     for states in ([STATE], [STATE, STATE, STATE], [STATE, State((1, 2, 3, 4, 6), 3)]):
-        with pytest.raises(ValueError, match="2 states|rolls_left"):
+        with pytest.raises(ValueError, match=r"2 states|rolls_left"):
             env.set_state(states)
         assert env.state == before
 

@@ -112,7 +112,9 @@ def test_works_with_the_evaluation_of_sb3_contrib_under_warnings_as_errors(recwa
     model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=64, device="cpu")
     scores, lengths = evaluate_policy(model, env, n_eval_episodes=16, return_episode_rewards=True)
     assert len(scores) == 16
-    assert all(score == int(score) and 13 <= n <= 39 for score, n in zip(scores, lengths))
+    assert all(
+        score == int(score) and 13 <= n <= 39 for score, n in zip(scores, lengths, strict=True)
+    )
     assert not recwarn.list
 
 
@@ -125,11 +127,11 @@ def test_masks_also_pass_through_the_vector_environments_of_stable_baselines3(ki
     settings = {"start_method": "spawn"} if kind is SubprocVecEnv else {}
     env = make_vec_env(make_single, 2, seed=3, vec_env_cls=kind, vec_env_kwargs=settings)
     env.reset()
+    infos = env.reset_infos
     for step in range(5):
         masks = np.stack(env.env_method("action_masks"))
         assert (masks.shape, masks.dtype) == ((2, 44), bool)
-        if step:
-            assert np.array_equal(masks, [info["action_mask"] for info in infos])
+        assert np.array_equal(masks, [info["action_mask"] for info in infos])
         _, _, _, infos = env.step(some_legal(masks, step))
     model = MaskablePPO("MlpPolicy", env, n_steps=256, batch_size=128, device="cpu")
     assert model.learn(512).num_timesteps == 512

@@ -4,7 +4,7 @@ from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy
 from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import CardValuePolicy, OptimalPolicy
-from yahtzee_env.policies.registry import POLICIES, load_policy
+from yahtzee_env.policies.registry import POLICIES, as_policy, load_policy
 
 __all__ = [
     "POLICIES",
@@ -16,5 +16,6 @@ __all__ = [
     "OptimalPolicy",
     "Policy",
     "RandomPolicy",
+    "as_policy",
     "load_policy",
 ]

@@ -55,10 +55,10 @@ class ModelPolicy:
 
 
 def _as_actions(actions: Any, n: int) -> NDArray[np.int64]:
-    actions = np.asarray(actions)
-    if actions.shape != (n,) or actions.dtype.kind not in "iu":
+    chosen: NDArray[Any] = np.asarray(actions)
+    if chosen.shape != (n,) or chosen.dtype.kind not in "iu":
         raise ValueError(
             f"a policy must return {n} whole numbers, one a game, "
-            f"not {actions.dtype} of shape {actions.shape}"
+            f"not {chosen.dtype} of shape {chosen.shape}"
         )
-    return actions.astype(np.int64)
+    return chosen.astype(np.int64)

@@ -31,7 +31,8 @@ class GreedyNoRerollPolicy:
 
     def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the box action of each game."""
-        return N_HOLDS + np.argmax(games.payments(), axis=1)
+        boxes: NDArray[np.int64] = np.argmax(games.payments(), axis=1)
+        return N_HOLDS + boxes
 
 
 class GreedyTurnPolicy(CardValuePolicy):

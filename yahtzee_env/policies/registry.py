@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy
 from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import OptimalPolicy
@@ -26,3 +28,21 @@ def load_policy(name: str) -> Policy:
     if name not in POLICIES:
         raise ValueError(f"unknown policy {name!r}; there are {', '.join(POLICIES)}")
     return POLICIES[name]()
+
+
+def as_policy(policy: Any) -> Policy:
+    """A policy itself, or made of a name, a model with `predict`, or a plain function.
+
+    Raises:
+        ValueError: for an unknown name.
+        TypeError: for anything else.
+    """
+    if isinstance(policy, str):
+        return load_policy(policy)
+    if isinstance(policy, Policy):
+        return policy
+    if hasattr(policy, "predict"):
+        return ModelPolicy(policy, type(policy).__name__)
+    if callable(policy):
+        return FunctionPolicy(policy, getattr(policy, "__name__", "function"))
+    raise TypeError(f"a policy is a Policy, a name, a model or a function, not {policy!r}")

@@ -77,7 +77,7 @@ def _place_next_cards(tables, outcomes, values, games, order, block, ends):
             upper = min(game.upper, values.shape[2] - 1)
             card = (game.filled, game.five_scored, upper)
             place_in_lane(tables, outcomes, values, *card, block, lane)
-        while end < len(order) and _same_card(games[order[end]], game):
+        while end < len(order) and _share_lane(games[order[end]], game):
             end += 1
         lane += 1
         ends[lane] = end
@@ -85,8 +85,9 @@ def _place_next_cards(tables, outcomes, values, games, order, block, ends):
 
 
 @kernel
-def _same_card(a, b):
-    return a.filled == b.filled and a.upper == b.upper and a.five_scored == b.five_scored
+def _share_lane(a, b):
+    same_card = a.filled == b.filled and a.upper == b.upper and a.five_scored == b.five_scored
+    return same_card and a.rolls_left == b.rolls_left
 
 
 @kernel

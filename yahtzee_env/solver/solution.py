@@ -61,7 +61,8 @@ class Solution:
             ValueError: for a state that cannot occur, or games of other rules.
         """
         if isinstance(position, State):
-            return self.action_values(self._games(position))[0]
+            values: NDArray[np.float64] = self.action_values(self._games(position))[0]
+            return values
         if position.ruleset != self.ruleset:
             raise ValueError(
                 f"this is the solution of {self.ruleset.name}, the games are of "
@@ -100,7 +101,8 @@ class Solution:
             return int(self.best_action(self._games(position))[0])
         if position.over.any():
             raise ValueError("a finished game has no best action")
-        return np.nanargmax(self.action_values(position), axis=1)
+        best: NDArray[np.int64] = np.nanargmax(self.action_values(position), axis=1)
+        return best
 
     def _games(self, state: State) -> Games:
         games = Games(self.ruleset, 1)

@@ -1,0 +1,52 @@
+import json
+
+import pytest
+
+from agents import run_folder
+from agents.run_folder import open_run_folder, provenance, write_beside, write_json
+
+
+@pytest.fixture(autouse=True)
+def _runs_in_a_folder_of_the_test(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_folder, "RUNS", tmp_path / "runs")
+
+
+def test_runs_of_one_name_are_numbered(tmp_path):
+    names = [open_run_folder("quick", None, force=False).name for _ in range(3)]
+    assert names == ["quick-1", "quick-2", "quick-3"]
+
+
+def test_a_folder_with_something_in_it_is_refused_and_left_alone(tmp_path):
+    note = tmp_path / "note.txt"
+    note.write_text("mine")
+    with pytest.raises(ValueError, match="is not empty; --force"):
+        open_run_folder("quick", tmp_path, force=False)
+    with pytest.raises(ValueError, match="is a file"):
+        open_run_folder("quick", note, force=True)
+    assert note.read_text() == "mine"
+
+
+def test_force_removes_an_earlier_run_and_nothing_else(tmp_path):
+    for name in ("note.txt", "model.zip", "result.json", "events.out.tfevents.1"):
+        (tmp_path / name).write_text("old")
+    assert open_run_folder("quick", tmp_path, force=True) == tmp_path
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["note.txt"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "result.json"
+    write_json(path, {"mean": 1})
+
+    def fail(beside):
+        beside.write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_beside(path, fail)
+    assert json.loads(path.read_text()) == {"mean": 1}
+
+
+def test_provenance_names_versions_and_no_paths():
+    facts = provenance()
+    assert facts["packages"]["torch"]
+    assert "/" not in json.dumps(facts)

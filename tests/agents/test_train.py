@@ -1,0 +1,168 @@
+import hashlib
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from agents.config import EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig, parse
+from agents.ppo import PPO, make_ppo
+from agents.sb3_vec_env import GamesVecEnv
+from agents.train import main, spawn_seeds, train, whole_rollouts
+from yahtzee_env import evaluate
+from yahtzee_env.policies import ModelPolicy
+
+SMALL = TrainConfig(
+    name="small",
+    threads=1,
+    total_timesteps=2048,
+    n_envs=16,
+    network=NetworkConfig(widths=[32]),
+    ppo=PPOConfig(n_steps=32, batch_size=128),
+    evaluation=EvaluationConfig(every=1024, games=20, final_games=20),
+)
+
+
+def fingerprint(model):
+    digest = hashlib.sha256()
+    for tensor in model.policy.state_dict().values():
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A small run: its folder, its model, and the scores of its training games in order."""
+    folder, scores = tmp_path_factory.mktemp("small"), []
+    totals, play = np.zeros(SMALL.n_envs), GamesVecEnv.step_wait
+
+    def recorded(env):
+        step = _, rewards, dones, _ = play(env)
+        totals[:] += rewards * env.points_per_reward
+        scores.extend(totals[dones].tolist())
+        totals[dones] = 0
+        return step
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GamesVecEnv, "step_wait", recorded)
+        model = train(SMALL, folder, show_progress=False)
+    return folder, model, scores
+
+
+def test_two_runs_of_one_seed_on_one_thread_are_equal(trained, tmp_path):
+    _, model, _ = trained
+    assert fingerprint(train(SMALL, tmp_path, show_progress=False)) == fingerprint(model)
+
+
+def test_another_seed_is_another_run(trained, tmp_path):
+    _, model, _ = trained
+    other = train(replace(SMALL, seed=2), tmp_path, show_progress=False)
+    assert fingerprint(other) != fingerprint(model)
+
+
+def test_tensorboard_gets_the_usual_scalars(trained):
+    folder, model, scores = trained
+    events = EventAccumulator(str(folder)).Reload()
+    for tag in (
+        "rollout/ep_rew_mean",
+        "rollout/ep_len_mean",
+        "train/loss",
+        "train/value_loss",
+        "train/ent_coef",
+        "eval/mean_reward",
+        "time/fps",
+    ):
+        points = events.Scalars(tag)
+        steps = [point.step for point in points]
+        assert all(math.isfinite(point.value) for point in points), tag
+        assert steps == sorted(set(steps)), tag
+        assert steps[-1] == model.num_timesteps == 2048, tag
+    last = events.Scalars("rollout/ep_rew_mean")[-1].value
+    assert last == pytest.approx(np.mean(scores[-100:]), rel=1e-5)
+    assert 13 <= events.Scalars("rollout/ep_len_mean")[-1].value <= 39
+
+
+def test_the_model_file_plays_like_the_model(trained):
+    folder, model, _ = trained
+    loaded = PPO.load(folder / "model.zip", device="cpu")
+    first, second = (evaluate(ModelPolicy(m), games=50, seed=3) for m in (model, loaded))
+    assert np.array_equal(first.scores, second.scores)
+
+
+def test_an_untrained_agent_plays_1000_games_without_an_illegal_action():
+    model = make_ppo(SMALL, GamesVecEnv("yahtzee", SMALL.n_envs))
+    result = evaluate(ModelPolicy(model), games=1000, seed=1, on_illegal="raise")
+    assert (result.games, result.illegal_actions) == (1000, 0)
+
+
+def test_masking_holds_for_extreme_logits():
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.rand(10_000, 44, generator=generator) * 2e4 - 1e4
+    masks = torch.rand(10_000, 44, generator=generator) < 0.2
+    masks[torch.arange(10_000), torch.randint(44, (10_000,), generator=generator)] = True
+    distribution = MaskableCategoricalDistribution(44).proba_distribution(logits)
+    distribution.apply_masking(masks)
+    assert distribution.distribution.probs[~masks].max() == 0
+    for actions in (distribution.sample(), distribution.mode()):
+        assert masks[torch.arange(10_000), actions].all()
+    assert torch.isfinite(distribution.entropy()).all()
+
+
+def test_value_and_policy_learn_at_their_own_falling_speeds(trained):
+    _, model, _ = trained
+    policy, value = model.policy.optimizer.param_groups
+    assert sum(len(group["params"]) for group in (policy, value)) == len(
+        list(model.policy.parameters())
+    )
+    fresh = make_ppo(SMALL, GamesVecEnv("yahtzee", SMALL.n_envs))
+    fresh._current_progress_remaining = 0.5
+    fresh.set_logger(model.logger)
+    fresh._update_learning_rate(fresh.policy.optimizer)
+    speeds = [group["lr"] for group in fresh.policy.optimizer.param_groups]
+    assert speeds == pytest.approx([3e-4, 5e-4])
+
+
+def test_seeds_of_learner_and_games_differ():
+    seeds = {value for seed in range(50) for value in spawn_seeds(seed).values()}
+    assert len(seeds) == 200
+
+
+def test_training_and_evaluation_games_have_different_dice():
+    seeds = spawn_seeds(SMALL.seed)
+    first_rolls = []
+    for use in ("training_games", "evaluation_games", "final_games"):
+        env = GamesVecEnv("yahtzee", 64)
+        env.seed(seeds[use])
+        first_rolls.append(env.reset().tobytes())
+    assert len(set(first_rolls)) == 3
+
+
+def test_training_ends_with_a_whole_rollout():
+    assert whole_rollouts(replace(SMALL, total_timesteps=2049)) == 2560
+    assert whole_rollouts(SMALL) == 2048
+
+
+def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
+    folder = tmp_path / "run"
+    arguments = (
+        "--config configs/ppo_quick.yaml --ruleset yatzy --threads 1 --total_timesteps 2048 "
+        "--n_envs 16 --ppo.batch_size 256 --evaluation.final_games 20 --evaluation.games 20"
+    )
+    command = [*arguments.split(), "--run-dir", str(folder)]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    for player in ("random", "greedy-no-reroll", "greedy-turn", "ppo", "optimum"):
+        assert player in printed
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["ruleset"], result["threads"], result["timesteps"]) == ("yatzy", 1, 2048)
+    assert [row["games"] for row in result["scores"]] == [20] * 4
+    resolved, _ = parse(["--config", str(folder / "config.yaml")])
+    assert (resolved.ruleset, resolved.ppo.batch_size) == ("yatzy", 256)
+    assert PPO.load(folder / "model.zip", device="cpu").action_space.n == 46
+    assert main(command) == 2
+    assert "not empty" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0

@@ -1,0 +1,87 @@
+"""How good is a policy."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from yahtzee_env.evaluation.play import OnIllegal, play
+from yahtzee_env.evaluation.result import CardSummary, Evaluation, luck_of, worst_mistakes
+from yahtzee_env.policies import OptimalPolicy, as_policy
+from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.solver import Solution, solve
+
+PILOT_GAMES = 500
+"""Games on which the control variate is fitted; others than those evaluated."""
+
+IMPOSSIBLE = 5.0
+"""Standard errors above the optimum from which on a mean is a fault and not luck."""
+
+
+def evaluate(
+    policy: Any,
+    ruleset: str | Ruleset = "yahtzee",
+    games: int = 1000,
+    seed: int = 0,
+    on_illegal: OnIllegal = "raise",
+) -> Evaluation:
+    """Play exactly `games` games and measure the distance from perfect play.
+
+    The same seed gives the same result, and game i has the same dice for every policy.
+
+    Args:
+        policy: a `Policy`, a name for `load_policy`, a function of (observations, masks), or a
+            stable-baselines3 or sb3-contrib model.
+        ruleset: a rule set or its name.
+        games: how many, at least 2.
+        seed: of the dice and of the policy's generator.
+        on_illegal: "raise", or "random": a random legal action instead, counted in the result.
+
+    Raises:
+        ValueError: for unknown names, too few games, or an illegal action.
+        RuntimeError: if the mean lies above the optimum beyond all luck: then the policy saw the
+            dice, or an engine is at fault.
+    """
+    if games < 2:
+        raise ValueError(f"games must be at least 2, not {games}")
+    if on_illegal not in get_args(OnIllegal):
+        raise ValueError(f"on_illegal must be one of {get_args(OnIllegal)}, not {on_illegal!r}")
+    player = as_policy(policy)
+    solution = solve(get_ruleset(ruleset))
+    main_seed, pilot_seed = np.random.SeedSequence(seed).spawn(2)
+    played = play(player, solution, games, main_seed, on_illegal)
+    optimal = play(OptimalPolicy(), solution, games, np.random.SeedSequence(seed).spawn(1)[0])
+    result = Evaluation(
+        policy=player.name,
+        ruleset=solution.ruleset.name,
+        games=games,
+        seed=seed,
+        optimum=solution.start_value,
+        scores=played.records["score"].astype(np.int64),
+        regret=played.regret,
+        coefficient=_coefficient(player, solution, pilot_seed, on_illegal),
+        cards=CardSummary.of(solution.ruleset, played.records),
+        optimal_cards=CardSummary.of(solution.ruleset, optimal.records),
+        mistakes=worst_mistakes(solution.ruleset, played),
+        illegal_actions=played.illegal,
+    )
+    _refuse_impossible(result)
+    return result
+
+
+def _coefficient(
+    policy: Any, solution: Solution, seed: np.random.SeedSequence, on_illegal: OnIllegal
+) -> float:
+    pilot = play(policy, solution, PILOT_GAMES, seed, on_illegal)
+    scores = pilot.records["score"].astype(np.int64)
+    luck = luck_of(scores, pilot.regret, solution.start_value)
+    return float(np.cov(scores, luck)[0, 1] / luck.var(ddof=1))
+
+
+def _refuse_impossible(result: Evaluation) -> None:
+    if result.mean - IMPOSSIBLE * result.sem > result.optimum:
+        raise RuntimeError(
+            f"{result.policy} scored {result.mean:.2f} +- {result.sem:.2f}, above the optimum "
+            f"{result.optimum:.2f}: no policy can, so the policy or the engine is at fault"
+        )
