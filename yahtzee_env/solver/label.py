@@ -76,7 +76,7 @@ def _place_next_cards(tables, outcomes, values, games, order, block, ends):
         if game.rolls_left > 0:
             upper = min(game.upper, values.shape[2] - 1)
             card = (game.filled, game.five_scored, upper)
-            place_in_lane(tables, outcomes, values, *card, block, lane)
+            place_in_lane(tables, outcomes, values, *card, block, lane, None)
         while end < len(order) and _share_lane(games[order[end]], game):
             end += 1
         lane += 1

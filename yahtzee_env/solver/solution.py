@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
+from functools import cached_property, lru_cache
 from typing import overload
 
 import numpy as np
@@ -12,6 +13,7 @@ from yahtzee_env.game import Games, State
 from yahtzee_env.rules import Ruleset, get_ruleset
 from yahtzee_env.solver import cache as kept
 from yahtzee_env.solver.label import action_values
+from yahtzee_env.solver.moments import score_variance
 from yahtzee_env.solver.sweep import card_shape, reachable_cards, sweep
 from yahtzee_env.solver.turn import Outcomes
 
@@ -41,6 +43,11 @@ class Solution:
     def start_value(self) -> float:
         """The expected final score of the optimal player."""
         return float(self.card_values[0, 0, 0])
+
+    @cached_property
+    def standard_deviation(self) -> float:
+        """The standard deviation of the optimal player's final score; takes some seconds."""
+        return math.sqrt(score_variance(self.ruleset, self.card_values))
 
     @property
     def reachable_share(self) -> float:

@@ -21,7 +21,6 @@ from yahtzee_env.dice import (
     FIVE_ALIKE,
     KEEPS,
     N_FACES,
-    N_KEEPS,
     N_PARTIAL_KEEPS,
     N_ROLLS,
     ONE_DIE_MORE,
@@ -44,10 +43,9 @@ def _with_one_less(face: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]
             yield keep, keep[:at] + keep[at + 1 :]
 
 
-# Pairs of a keep and the keep of one die fewer, face by face: after the pairs of a face each keep
-# has seen all keeps within it that lack dice of that face or an earlier one. Flat, so that the
-# loop over them has no inner branch; unsigned, since Numba checks signed indices for negative ones.
-_KEEP, _FEWER = np.array(
+# Flat, so that a loop over the pairs has no inner branch; unsigned, since Numba checks signed
+# indices for negative ones.
+PAIRS = np.array(
     [
         (KEEPS.index(keep), KEEPS.index(fewer))
         for face in range(1, N_FACES + 1)
@@ -55,6 +53,10 @@ _KEEP, _FEWER = np.array(
     ],
     np.uint64,
 ).T.copy()
+"""(2, pairs) uint64: keeps, and the keep of one die fewer, face by face.
+
+After the pairs of a face each keep has seen all keeps within it that lack dice of the faces so far.
+"""
 _MORE = ONE_DIE_MORE.astype(np.uint64)
 _SIXTH = 1.0 / 6.0
 
@@ -109,8 +111,8 @@ def expect(block):
 @kernel
 def choose(block):
     """Set the value of each keep to that of the best keep within it."""
-    for pair in range(len(_KEEP)):
-        keep, fewer = _KEEP[pair], _FEWER[pair]
+    for pair in range(len(PAIRS[0])):
+        keep, fewer = PAIRS[0, pair], PAIRS[1, pair]
         store(block, keep, larger(load(block, keep), load(block, fewer)))
 
 
@@ -132,17 +134,22 @@ def box_value(tables, future, filled, five_scored, upper, roll, box):
 
 
 @kernel
-def place_in_lane(tables, outcomes, future, filled, five_scored, upper, block, lane):
-    """Set the values of the 252 rolls, no reroll left, in one lane to that of the best box."""
+def place_in_lane(tables, outcomes, future, filled, five_scored, upper, block, lane, boxes):
+    """Set the values of the 252 rolls, no reroll left, in one lane to that of the best box.
+
+    The best box of each roll is written to `boxes` where that is not None.
+    """
     legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
-    limit = -np.inf
+    limit, limit_box = -np.inf, -1
     for box in range(tables.n_boxes):
         if legal >> box & 1 and outcomes.zero[box] >= 0:
             roll = outcomes.zero[box]
             value = box_value(tables, future, filled, five_scored, upper, roll, box)
-            limit = max(limit, value)
-    for at in range(N_PARTIAL_KEEPS, N_KEEPS):
-        block[at, lane] = limit
+            if value > limit:
+                limit, limit_box = value, box
+    block[N_PARTIAL_KEEPS:, lane] = limit
+    if boxes is not None:
+        boxes[:] = limit_box
     for box in range(tables.n_boxes):
         if legal >> box & 1:
             for group in range(outcomes.start[box], outcomes.start[box + 1]):
@@ -150,19 +157,23 @@ def place_in_lane(tables, outcomes, future, filled, five_scored, upper, block, l
                 value = box_value(tables, future, filled, five_scored, upper, rolls[0], box)
                 for roll in rolls:
                     at = N_PARTIAL_KEEPS + roll
+                    if boxes is not None and value > block[at, lane]:
+                        boxes[roll] = box
                     block[at, lane] = max(block[at, lane], value)
-    place_five_alike(tables, future, filled, five_scored, upper, block, lane)
+    place_five_alike(tables, future, filled, five_scored, upper, block, lane, boxes)
 
 
 @kernel
-def place_five_alike(tables, future, filled, five_scored, upper, block, lane):
-    """Set the values of the six rolls of five alike in one lane: they may be jokers."""
+def place_five_alike(tables, future, filled, five_scored, upper, block, lane, boxes):
+    """The part of `place_in_lane` for the six rolls of five alike: they may be jokers."""
     for roll in FIVE_ALIKE_ROLLS:
         legal = legal_boxes(tables, filled, five_scored, roll)
         best = -np.inf
         for box in range(tables.n_boxes):
             if legal >> box & 1:
                 value = box_value(tables, future, filled, five_scored, upper, roll, box)
+                if boxes is not None and value > best:
+                    boxes[roll] = box
                 best = max(best, value)
         block[N_PARTIAL_KEEPS + roll, lane] = best
 
@@ -188,7 +199,7 @@ def place_in_block(tables, outcomes, future, filled, five_scored, uppers, block)
                     at = np.uint64(N_PARTIAL_KEEPS + roll)
                     store(block, at, larger(load(block, at), load(values, 0)))
     for lane in range(LANES):
-        place_five_alike(tables, future, filled, five_scored, uppers[lane], block, lane)
+        place_five_alike(tables, future, filled, five_scored, uppers[lane], block, lane, None)
 
 
 @kernel
