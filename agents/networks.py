@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
-Activation = Literal["silu", "relu", "tanh"]
+from agents.masked_categorical import MaskedCategorical
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"silu": nn.SiLU, "relu": nn.ReLU, "tanh": nn.Tanh}
 
@@ -59,6 +59,7 @@ class NormalizedPolicy(MaskableActorCriticPolicy):
         self.mlp_extractor = TwoNetworks(self.features_dim, self.net_arch, self.activation_fn)
 
     def _build(self, lr_schedule: Any) -> None:
+        self.action_dist = MaskedCategorical(int(self.action_space.n))
         super()._build(lr_schedule)
         value = [*self.mlp_extractor.value_net.parameters(), *self.value_net.parameters()]
         policy = [*self.mlp_extractor.policy_net.parameters(), *self.action_net.parameters()]

@@ -61,6 +61,7 @@ def make_ppo(config: TrainConfig, env: VecEnv) -> PPO:
         policy_kwargs={
             "net_arch": list(config.network.widths),
             "activation_fn": ACTIVATIONS[config.network.activation],
+            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
             "value_lr_factor": ppo.value_learning_rate / ppo.learning_rate,
         },
         device="cpu",

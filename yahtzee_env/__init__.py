@@ -14,7 +14,9 @@ from gymnasium.envs.registration import register
 if TYPE_CHECKING:
     from yahtzee_env.envs import YahtzeeEnv as YahtzeeEnv
     from yahtzee_env.envs import YahtzeeVectorEnv as YahtzeeVectorEnv
+    from yahtzee_env.evaluation import compare as compare
     from yahtzee_env.evaluation import evaluate as evaluate
+    from yahtzee_env.evaluation import policy_value as policy_value
     from yahtzee_env.game import State as State
     from yahtzee_env.observation import observation_names as observation_names
     from yahtzee_env.policies import load_policy as load_policy
@@ -40,6 +42,8 @@ _HOMES = {
     "solve": "solver",
     "load_policy": "policies",
     "evaluate": "evaluation",
+    "policy_value": "evaluation",
+    "compare": "evaluation",
 }
 """The module of each public name; imported on first use, so that registering stays quick."""
 

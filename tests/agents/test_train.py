@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
-from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from agents.config import EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig, parse
@@ -97,19 +95,6 @@ def test_an_untrained_agent_plays_1000_games_without_an_illegal_action():
     model = make_ppo(SMALL, GamesVecEnv("yahtzee", SMALL.n_envs))
     result = evaluate(ModelPolicy(model), games=1000, seed=1, on_illegal="raise")
     assert (result.games, result.illegal_actions) == (1000, 0)
-
-
-def test_masking_holds_for_extreme_logits():
-    generator = torch.Generator().manual_seed(1)
-    logits = torch.rand(10_000, 44, generator=generator) * 2e4 - 1e4
-    masks = torch.rand(10_000, 44, generator=generator) < 0.2
-    masks[torch.arange(10_000), torch.randint(44, (10_000,), generator=generator)] = True
-    distribution = MaskableCategoricalDistribution(44).proba_distribution(logits)
-    distribution.apply_masking(masks)
-    assert distribution.distribution.probs[~masks].max() == 0
-    for actions in (distribution.sample(), distribution.mode()):
-        assert masks[torch.arange(10_000), actions].all()
-    assert torch.isfinite(distribution.entropy()).all()
 
 
 def test_value_and_policy_learn_at_their_own_falling_speeds(trained):
