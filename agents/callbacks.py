@@ -11,7 +11,7 @@ from yahtzee_env import evaluate
 from yahtzee_env.policies import ModelPolicy
 
 
-class Evaluation(BaseCallback):
+class GreedyEvaluation(BaseCallback):
     """Plays greedy games, always with action masks, at intervals and at the end of training.
 
     Logs `eval/mean_reward`, the mean score in points, and `eval/mean_reward_sem`.
@@ -50,9 +50,9 @@ class Evaluation(BaseCallback):
 
 
 class ProgressBar(BaseCallback):
-    """Shows steps, speed and scores; the scores are those of the training and greedy games."""
+    """Shows steps, speed and the score of the last evaluation; to be closed after training."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: GreedyEvaluation, visible: bool = True) -> None:
         super().__init__()
         self.evaluation = evaluation
         self._bar = Progress(
@@ -62,7 +62,12 @@ class ProgressBar(BaseCallback):
             TextColumn("{task.fields[speed]:,.0f} steps/s"),
             TextColumn("score {task.fields[score]}"),
             TimeRemainingColumn(),
+            disable=not visible,
         )
+
+    def close(self) -> None:
+        """Leave the terminal as it was, also after an error."""
+        self._bar.stop()
 
     def _on_training_start(self) -> None:
         self._begun, self._first = time.monotonic(), self.num_timesteps
@@ -81,4 +86,3 @@ class ProgressBar(BaseCallback):
 
     def _on_training_end(self) -> None:
         self._on_rollout_end()
-        self._bar.stop()

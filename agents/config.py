@@ -56,9 +56,9 @@ class PPOConfig:
         max_grad_norm: longest gradient of a step
     """
 
-    n_steps: PositiveInt = 64
+    n_steps: PositiveInt = 16
     n_epochs: PositiveInt = 3
-    batch_size: PositiveInt = 8192
+    batch_size: PositiveInt = 2048
     gamma: ClosedUnitInterval = 1.0
     gae_lambda: ClosedUnitInterval = 0.7
     clip_range: PositiveFloat = 0.2

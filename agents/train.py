@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import set_random_seed
 
-from agents.callbacks import Evaluation, ProgressBar
+from agents.callbacks import GreedyEvaluation, ProgressBar
 from agents.config import TrainConfig, parse
 from agents.ppo import PPO, make_ppo
 from agents.report import compare, print_comparison
@@ -68,16 +67,17 @@ def train(config: TrainConfig, folder: Path, show_progress: bool = True) -> PPO:
     games.seed(seeds["training_games"])
     model = make_ppo(config, games)
     model.set_logger(configure(str(folder), ["csv", "tensorboard"]))
-    evaluation = Evaluation(
+    evaluation = GreedyEvaluation(
         config.ruleset,
         config.evaluation.games,
         config.evaluation.every,
         seeds["evaluation_games"],
     )
-    callbacks: list[BaseCallback] = [evaluation]
-    if show_progress:
-        callbacks.append(ProgressBar(evaluation))
-    model.learn(whole_rollouts(config), callbacks)
+    bar = ProgressBar(evaluation, visible=show_progress)
+    try:
+        model.learn(whole_rollouts(config), [evaluation, bar])
+    finally:
+        bar.close()
     write_beside(folder / MODEL, model.save)
     return model
 
@@ -116,7 +116,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    run(config, folder)
+    try:
+        run(config, folder)
+    except KeyboardInterrupt:
+        print(f"stopped; the logs so far are in {folder}", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -99,6 +99,12 @@ class Games:
         kernels.write_payments(self.compiled, self.records, payments)
         return payments
 
+    def jokers(self) -> NDArray[np.bool_]:
+        """(n,) bool: whether each roll is five alike under the joker rule."""
+        jokers = np.empty(len(self), np.bool_)
+        kernels.find_jokers(self.compiled, self.records, jokers)
+        return jokers
+
     def random_actions(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: a uniformly random legal action of each game, 0 where it is over."""
         actions = np.empty(len(self), np.int64)

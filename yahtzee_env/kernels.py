@@ -316,6 +316,14 @@ def write_payments(compiled, games, payments):
 
 
 @kernel
+def find_jokers(compiled, games, jokers):
+    """Write whether each roll is a joker."""
+    for i in range(len(games)):
+        game = games[i]
+        jokers[i] = is_joker(compiled[0], game.filled, game.five_scored, game.roll)
+
+
+@kernel
 def draw_actions(compiled, games, seed, actions):
     """Write a uniformly random legal action of each game, 0 where it is over."""
     tables = compiled[0]

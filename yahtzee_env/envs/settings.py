@@ -10,6 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import N_DICE, N_FACES, N_HOLDS, ROLLS
+from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.game import Games
 from yahtzee_env.kernels import REROLLS
 from yahtzee_env.observation import observation_bounds
@@ -17,8 +18,6 @@ from yahtzee_env.rules import Ruleset
 
 ObservationKind = Literal["flat", "dict"]
 IllegalAction = Literal["ignore", "penalty", "raise"]
-
-RENDER_MODES = ["ansi", "rgb_array"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Settings:
         for name, allowed in (
             ("observation", get_args(ObservationKind)),
             ("illegal_action", get_args(IllegalAction)),
-            ("render_mode", (None, *RENDER_MODES)),
+            ("render_mode", (None, *RENDERERS)),
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")

@@ -12,9 +12,8 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from yahtzee_env import kernels
-from yahtzee_env.envs.rendering import render_ansi, render_rgb
+from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.envs.settings import (
-    RENDER_MODES,
     IllegalAction,
     ObservationKind,
     Settings,
@@ -86,7 +85,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
     * v0: initial version
     """
 
-    metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012
+    metadata = {"render_modes": list(RENDERERS), "render_fps": 1}  # noqa: RUF012
 
     def __init__(
         self,
@@ -185,8 +184,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         """The score card and dice as text or picture, by `render_mode`; None without a mode."""
         if self.render_mode is None:
             return None
-        draw = render_ansi if self.render_mode == "ansi" else render_rgb
-        return draw(self._games, 0)
+        return RENDERERS[self.render_mode](self._games, 0)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The legal actions as bool, the form that sb3-contrib asks for."""

@@ -13,9 +13,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from yahtzee_env import kernels
-from yahtzee_env.envs.rendering import render_ansi, render_rgb
+from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.envs.settings import (
-    RENDER_MODES,
     IllegalAction,
     ObservationKind,
     Settings,
@@ -53,7 +52,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     ```
     """
 
-    metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012
+    metadata = {"render_modes": list(RENDERERS), "render_fps": 1}  # noqa: RUF012
 
     def __init__(
         self,
@@ -149,8 +148,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         """A text or picture of each game, by `render_mode`; None without a mode."""
         if self.render_mode is None:
             return None
-        draw = render_ansi if self.render_mode == "ansi" else render_rgb
-        return tuple(draw(self._games, i) for i in range(self.num_envs))
+        return tuple(RENDERERS[self.render_mode](self._games, i) for i in range(self.num_envs))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(N, actions) bool: the legal actions of every game."""

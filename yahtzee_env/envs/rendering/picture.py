@@ -1,8 +1,11 @@
-"""A game as text and as a picture, both drawn from the same facts."""
+"""A game as a picture, drawn by Pillow without a screen.
+
+Lengths are in pixels of the picture, which is drawn larger and then reduced, so that all edges are
+smooth.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,182 +13,19 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
-from yahtzee_env import kernels
-from yahtzee_env.dice import N_DICE, N_HOLDS
-from yahtzee_env.game import Games, State
+from yahtzee_env.envs.rendering.facts import (
+    Facts,
+    Row,
+    Section,
+    gather_facts,
+    pays_in_words,
+    rerolls_in_words,
+)
+from yahtzee_env.game import Games
 from yahtzee_env.kernels import REROLLS
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFont
-
-
-@dataclass(frozen=True)
-class Row:
-    """One box of the score card.
-
-    Attributes:
-        action: the code that fills the box.
-        label: its name in words.
-        points: the points in it, None while it is open.
-        pays: what filling it now would pay, bonuses included; None where that is illegal.
-    """
-
-    action: int
-    label: str
-    points: int | None
-    pays: int | None
-
-
-@dataclass(frozen=True)
-class Section:
-    """The upper or the lower boxes, and sums that belong to them as pairs (label, points)."""
-
-    title: str
-    rows: tuple[Row, ...]
-    totals: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What there is to see of a game; `dice` ascend, so that bit i of a hold code is `dice[i]`."""
-
-    name: str
-    dice: tuple[int, ...]
-    rolls_left: int
-    score: int
-    joker: bool
-    over: bool
-    sections: tuple[Section, ...]
-
-
-def gather_facts(games: Games, i: int) -> Facts:
-    """The facts of game `i`, which stays as it is."""
-    game = games.select(np.array([i]))
-    state, over = game.state(), bool(game.over[0])
-    return Facts(
-        name=" ".join(game.ruleset.name.split()),
-        dice=state.dice,
-        rolls_left=state.rolls_left,
-        score=int(game.records["score"][0]),
-        joker=not over and _is_joker(game),
-        over=over,
-        sections=_sections(game, state),
-    )
-
-
-def _sections(game: Games, state: State) -> tuple[Section, ...]:
-    pays = _payments(game)
-    upper: list[Row] = []
-    lower: list[Row] = []
-    for k, box in enumerate(game.ruleset.boxes):
-        row = Row(N_HOLDS + k, _in_words(box.name), state.card.get(box.name), pays.get(k))
-        (upper if box.face else lower).append(row)
-    sections = (
-        Section("Upper boxes", tuple(upper), _upper_totals(game, state, upper)),
-        Section("Lower boxes", tuple(lower), _extra_total(game, state)),
-    )
-    return tuple(section for section in sections if section.rows)
-
-
-def _payments(game: Games) -> dict[int, int]:
-    """What each legal box would pay, found by filling it in a copy of the game."""
-    boxes = np.flatnonzero(game.masks()[0, N_HOLDS:])
-    copies = game.select(np.zeros(len(boxes), np.intp))
-    gained = copies.play(boxes + N_HOLDS)
-    return dict(zip(boxes.tolist(), gained.astype(int).tolist(), strict=True))
-
-
-def _is_joker(game: Games) -> bool:
-    record = game.records[0]
-    return bool(
-        kernels.is_joker(game.compiled[0], record["filled"], record["five_scored"], record["roll"])
-    )
-
-
-def _upper_totals(game: Games, state: State, rows: list[Row]) -> tuple[tuple[str, int], ...]:
-    """The upper total and bonus, and how far the next bonus step is while it can be reached."""
-    steps = game.ruleset.bonus_steps
-    total, score = int(game.records["upper"][0]), int(game.records["score"][0])
-    if not steps:
-        return (("Upper total", total),)
-    bonus = score - sum(state.card.values()) - state.extra_bonuses * game.ruleset.extra_bonus
-    to_come = [step for step in steps if step[0] > total]
-    if not to_come or all(row.points is not None for row in rows):
-        return (("Upper total", total), ("Upper bonus", bonus))
-    at, pays = to_come[0]
-    return (
-        (f"Upper total ({at - total} short of {at})", total),
-        (f"Upper bonus (+{pays} at {at})", bonus),
-    )
-
-
-def _extra_total(game: Games, state: State) -> tuple[tuple[str, int], ...]:
-    rules = game.ruleset
-    if not rules.five_alike_box or not rules.extra_bonus:
-        return ()
-    name = rules.five_alike_box.replace("_", " ")
-    label = f"Extra {name} bonus ({state.extra_bonuses} x {rules.extra_bonus})"
-    return ((label, state.extra_bonuses * rules.extra_bonus),)
-
-
-def _in_words(name: str) -> str:
-    return name.replace("_", " ").capitalize()
-
-
-def _rerolls(facts: Facts) -> str:
-    if facts.over:
-        return "game over"
-    return f"{facts.rolls_left or 'no'} reroll{'' if facts.rolls_left == 1 else 's'} left"
-
-
-def _pays(row: Row) -> str:
-    return "not now" if row.pays is None else f"+{row.pays}"
-
-
-# Text
-
-_FACES = " ⚀⚁⚂⚃⚄⚅"
-_MIN_LABEL, _CODE, _POINTS, _PAYS = 28, 6, 8, 10
-
-
-def render_ansi(games: Games, i: int) -> str:
-    """Game `i` as plain text: the dice, the score card, and what each open box would pay now."""
-    facts = gather_facts(games, i)
-    labels = [row.label for section in facts.sections for row in section.rows]
-    labels += [label for section in facts.sections for label, _ in section.totals]
-    width = max(_MIN_LABEL, *map(len, labels))
-    lines = [*_head_lines(facts), "", _line("action", "box", "points", "pays now", width)]
-    for section in facts.sections:
-        lines.append("-" * (_CODE + 2 + width + _POINTS + _PAYS))
-        lines += [_row_line(row, width) for row in section.rows]
-        lines += [_line("", label, str(points), "", width) for label, points in section.totals]
-    return "\n".join(lines) + "\n"
-
-
-def _head_lines(facts: Facts) -> list[str]:
-    facts_in_words = [facts.name, f"score {facts.score}", _rerolls(facts)]
-    if facts.joker:
-        facts_in_words.append("JOKER")
-    return [
-        " | ".join(facts_in_words),
-        "",
-        "dice      " + "   ".join(f"{_FACES[face]} {face}" for face in facts.dice),
-        "position  " + "   ".join(f"  {position}" for position in range(N_DICE)),
-    ]
-
-
-def _row_line(row: Row, width: int) -> str:
-    if row.points is not None:
-        return _line(str(row.action), row.label, str(row.points), "", width)
-    return _line(str(row.action), row.label, "", _pays(row), width)
-
-
-def _line(code: str, label: str, points: str, pays: str, width: int) -> str:
-    return f"{code:>{_CODE}}  {label:<{width}}{points:>{_POINTS}}{pays:>{_PAYS}}".rstrip()
-
-
-# Picture. Lengths are in pixels of the picture, which is drawn larger and then reduced, so that
-# all edges are smooth.
 
 _OVERSAMPLING = 2
 
@@ -379,7 +219,7 @@ def _draw_turn(canvas: _Canvas, facts: Facts) -> None:
         x = right - _MARKER - (REROLLS - 1 - n) * _MARKER_GAP
         canvas.dot(x, y, _MARKER, color, edge)
     text_right = right - REROLLS * _MARKER_GAP
-    canvas.text(text_right, y, _rerolls(facts).capitalize(), _MEDIUM, _INK, "rm")
+    canvas.text(text_right, y, rerolls_in_words(facts).capitalize(), _MEDIUM, _INK, "rm")
     if facts.joker:
         _draw_badge(canvas, right, y + _DIE - _BADGE_HEIGHT, "JOKER", _JOKER_BADGE)
 
@@ -414,13 +254,13 @@ def _draw_row(canvas: _Canvas, row: Row, left: int, top: int, width: int) -> Non
         canvas.box(left, top + _ROW_INSET, width, inner, _FILLED_ROW, _ROW_RADIUS)
         _draw_entry(canvas, left, y, width, row.label, str(row.points), _INK, _INK)
     elif row.pays is None:
-        _draw_entry(canvas, left, y, width, row.label, _pays(row), _FAINT, _FAINT)
+        _draw_entry(canvas, left, y, width, row.label, pays_in_words(row), _FAINT, _FAINT)
     else:
         value_left = left + width - _VALUE_WIDTH
         if row.pays:
             canvas.box(value_left, top + _ROW_INSET, _VALUE_WIDTH, inner, _OFFER_ROW, _ROW_RADIUS)
         color = _OFFER if row.pays else _MUTED
-        _draw_entry(canvas, left, y, width, row.label, _pays(row), _INK, color)
+        _draw_entry(canvas, left, y, width, row.label, pays_in_words(row), _INK, color)
 
 
 def _draw_entry(

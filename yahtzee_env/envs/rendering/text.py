@@ -1,0 +1,52 @@
+"""A game as text."""
+
+from __future__ import annotations
+
+from yahtzee_env.dice import N_DICE
+from yahtzee_env.envs.rendering.facts import (
+    Facts,
+    Row,
+    gather_facts,
+    pays_in_words,
+    rerolls_in_words,
+)
+from yahtzee_env.game import Games
+
+_FACES = " ⚀⚁⚂⚃⚄⚅"
+_MIN_LABEL, _CODE, _POINTS, _PAYS = 28, 6, 8, 10
+
+
+def render_ansi(games: Games, i: int) -> str:
+    """Game `i` as plain text: the dice, the score card, and what each open box would pay now."""
+    facts = gather_facts(games, i)
+    labels = [row.label for section in facts.sections for row in section.rows]
+    labels += [label for section in facts.sections for label, _ in section.totals]
+    width = max(_MIN_LABEL, *map(len, labels))
+    lines = [*_head_lines(facts), "", _line("action", "box", "points", "pays now", width)]
+    for section in facts.sections:
+        lines.append("-" * (_CODE + 2 + width + _POINTS + _PAYS))
+        lines += [_row_line(row, width) for row in section.rows]
+        lines += [_line("", label, str(points), "", width) for label, points in section.totals]
+    return "\n".join(lines) + "\n"
+
+
+def _head_lines(facts: Facts) -> list[str]:
+    facts_in_words = [facts.name, f"score {facts.score}", rerolls_in_words(facts)]
+    if facts.joker:
+        facts_in_words.append("JOKER")
+    return [
+        " | ".join(facts_in_words),
+        "",
+        "dice      " + "   ".join(f"{_FACES[face]} {face}" for face in facts.dice),
+        "position  " + "   ".join(f"  {position}" for position in range(N_DICE)),
+    ]
+
+
+def _row_line(row: Row, width: int) -> str:
+    if row.points is not None:
+        return _line(str(row.action), row.label, str(row.points), "", width)
+    return _line(str(row.action), row.label, "", pays_in_words(row), width)
+
+
+def _line(code: str, label: str, points: str, pays: str, width: int) -> str:
+    return f"{code:>{_CODE}}  {label:<{width}}{points:>{_POINTS}}{pays:>{_PAYS}}".rstrip()
