@@ -56,15 +56,15 @@ class PPOConfig:
         max_grad_norm: longest gradient of a step
     """
 
-    n_steps: PositiveInt = 16
+    n_steps: PositiveInt = 8
     n_epochs: PositiveInt = 3
     batch_size: PositiveInt = 2048
     gamma: ClosedUnitInterval = 1.0
-    gae_lambda: ClosedUnitInterval = 0.7
+    gae_lambda: ClosedUnitInterval = 0.5
     clip_range: PositiveFloat = 0.2
     ent_coef: NonNegativeFloat = 0.05
-    learning_rate: PositiveFloat = 6e-4
-    value_learning_rate: PositiveFloat = 1e-3
+    learning_rate: PositiveFloat = 2e-3
+    value_learning_rate: PositiveFloat = 2e-3
     max_grad_norm: PositiveFloat = 0.5
 
 

@@ -281,24 +281,19 @@ def step_games(
 
 
 @kernel
-def write_mask(tables, game, legal, mask):
-    """Write an action mask from the set of legal boxes; all 0 when the game is over."""
-    # Fields are read before the loops, so that LLVM makes the loops vector moves.
-    roll, can_hold, n_boxes = game.roll, np.int8(game.rolls_left > 0), tables.n_boxes
-    for hold in range(N_HOLDS):
-        mask[hold] = HOLD_LEGAL[roll, hold] & -can_hold
-    for k in range(n_boxes):
-        mask[N_HOLDS + k] = legal >> k & 1
-
-
-@kernel
 def write_masks(compiled, games, masks):
-    """Write each game's action mask, a row of ``31 + n_boxes`` int8."""
+    """Write each game's action mask, a row of ``31 + n_boxes`` int8; all 0 when it is over."""
     tables = compiled[0]
+    n_boxes = tables.n_boxes
     for i in range(len(games)):
         game = games[i]
-        legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
-        write_mask(tables, game, legal, masks[i])
+        # Read before the loops, so that LLVM makes the loops vector moves.
+        roll, can_hold = game.roll, np.int8(game.rolls_left > 0)
+        legal = legal_boxes(tables, game.filled, game.five_scored, roll)
+        for hold in range(N_HOLDS):
+            masks[i, hold] = HOLD_LEGAL[roll, hold] & -can_hold
+        for k in range(n_boxes):
+            masks[i, N_HOLDS + k] = legal >> k & 1
 
 
 @kernel

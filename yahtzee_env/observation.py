@@ -2,8 +2,6 @@
 
 The features make the state Markov: whatever of the card still matters is in them. Their order:
 
-- for each face 1 to 6 and each count 0 to 5, whether that many dice show the face;
-- for 0, 1 and 2, whether that many rerolls are left;
 - for each box, whether it is open;
 - for each box, the points that filling it would pay now, bonuses included, over 50 (0 where it
   may not be filled);
@@ -11,7 +9,9 @@ The features make the state Markov: whatever of the card still matters is in the
   upper total above or below three dice of each face filled, over the same (limited to -1 .. 1);
   for each step, whether it is reached; an upper total above the last step counts as that step;
 - where it matters, whether the five-alike box holds points; where there are jokers, whether the
-  roll is one.
+  roll is one;
+- for 0, 1 and 2, whether that many rerolls are left;
+- for each face 1 to 6 and each count 0 to 5, whether that many dice show the face.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from yahtzee_env.kernels import (
     next_step,
     pays_as_joker,
     upper_bonus,
-    write_mask,
+    write_masks,
 )
-from yahtzee_env.rules import Ruleset
+from yahtzee_env.rules import MAX_BOXES, Ruleset
 from yahtzee_env.tables import compile_ruleset
 
 POINTS_SCALE = 50
@@ -43,6 +43,8 @@ POINTS_SCALE = 50
 _DICE_FEATURES = np.eye(N_DICE + 1, dtype=np.float32)[COUNTS].reshape(len(COUNTS), -1)
 _N_DICE_FEATURES = N_FACES * (N_DICE + 1)
 _PAR = 3
+_ZERO, _ONE = np.float32(0), np.float32(1)
+_BITS = np.left_shift(1, np.arange(MAX_BOXES), dtype=np.int32)
 _PER_POINT = np.float32(1 / POINTS_SCALE)
 
 
@@ -50,9 +52,7 @@ _PER_POINT = np.float32(1 / POINTS_SCALE)
 def observation_names(ruleset: Ruleset) -> tuple[str, ...]:
     """The name of each feature of the flat observation, in order."""
     faces, counts = range(1, N_FACES + 1), range(N_DICE + 1)
-    names = [f"count_of_{face}_is_{n}" for face in faces for n in counts]
-    names += [f"rolls_left_is_{n}" for n in range(REROLLS + 1)]
-    names += [f"open_{box}" for box in ruleset.box_names]
+    names = [f"open_{box}" for box in ruleset.box_names]
     names += [f"pays_{box}" for box in ruleset.box_names]
     if ruleset.bonus_steps:
         names += ["upper_missing", "upper_above_par"]
@@ -61,6 +61,8 @@ def observation_names(ruleset: Ruleset) -> tuple[str, ...]:
         names.append(f"{ruleset.five_alike_box}_holds_points")
     if ruleset.joker != "none":
         names.append("joker")
+    names += [f"rolls_left_is_{n}" for n in range(REROLLS + 1)]
+    names += [f"count_of_{face}_is_{n}" for face in faces for n in counts]
     return tuple(names)
 
 
@@ -78,73 +80,106 @@ def observation_bounds(ruleset: Ruleset) -> tuple[NDArray[np.float32], NDArray[n
     return low, high
 
 
-# In the kernels below fields are read into variables before each loop: LLVM cannot know that a
-# write to the output leaves the fields alone, and turns only loops without such reads into vector
-# moves.
+# How the kernels below are written decides their speed. LLVM turns a short loop into vector moves
+# only where little else surrounds it, so each group of features has a kernel of its own; fields are
+# read into variables first, since a write to the output might change them for all that LLVM knows.
+# Numba computes with 64-bit integers, which convert to float slowly; tests of bits do not. Loops
+# over boxes go on to a multiple of 8, a whole number of vectors: what they write beyond the real
+# boxes is written over by the features that follow.
 
-
-@kernel
-def write_observation(tables, game, legal, out):
-    """Write one game's features to the float32 vector `out`; `legal` is its set of legal boxes."""
-    roll, rolls_left, filled = game.roll, game.rolls_left, np.int32(game.filled)
-    n_boxes = tables.n_boxes
-    for feature in range(_N_DICE_FEATURES):
-        out[feature] = _DICE_FEATURES[roll, feature]
-    at = _N_DICE_FEATURES
-    for n in range(REROLLS + 1):
-        out[at + n] = np.float32(rolls_left == n)
-    at += REROLLS + 1
-    for k in range(n_boxes):
-        out[at + k] = np.float32(np.int32(1) - (filled >> np.int32(k) & np.int32(1)))
-    at += n_boxes
-    _write_payments(tables, game, legal, out[at : at + n_boxes])
-    at += n_boxes
-    if tables.n_steps > 0:
-        _write_upper(tables, game, out[at:])
-        at += 2 + tables.n_steps
-    if tables.tracks_five_alike != 0:
-        out[at] = game.five_scored
-        at += 1
-    if tables.joker != NO_JOKER:
-        out[at] = is_joker(tables, filled, game.five_scored, roll)
-
-
-@kernel
-def _write_payments(tables, game, legal, out):
-    roll, upper, bits = game.roll, game.upper, np.int32(legal)
-    joker = pays_as_joker(tables, game.filled, game.five_scored, roll)
-    extra = np.int32(extra_bonus(tables, game.five_scored, roll))
-    points = tables.points[joker, roll]
-    for k in range(len(out)):
-        paid = (np.int32(points[k]) + extra) * (bits >> np.int32(k) & np.int32(1))
-        out[k] = np.float32(paid) * _PER_POINT
-    if upper + tables.upper_most >= next_step(tables, upper):
-        for k in range(len(out)):
-            if tables.upper_face[k] != 0 and bits >> k & 1:
-                bonus = upper_bonus(tables, upper, upper + points[k])
-                out[k] = np.float32(points[k] + extra + bonus) * _PER_POINT
-
-
-@kernel
-def _write_upper(tables, game, out):
-    last = tables.step_at[tables.n_steps - 1]
-    upper, filled = min(game.upper, last), np.int32(game.filled)
-    par = np.int32(0)
-    for k in range(tables.n_boxes):
-        par += tables.upper_face[k] * (filled >> np.int32(k) & np.int32(1))
-    scale = np.float32(1.0) / np.float32(last)
-    out[0] = np.float32(last - upper) * scale
-    out[1] = min(max(np.float32(upper - _PAR * par) * scale, np.float32(-1)), np.float32(1))
-    for step in range(tables.n_steps):
-        out[2 + step] = np.float32(upper >= tables.step_at[step])
+_BLOCK = 64
+"""Games whose features are written together; their rows stay in the processor's first cache."""
 
 
 @kernel
 def observe_games(compiled, games, observations, masks):
     """Write the features and the action mask of every game."""
     tables = compiled[0]
+    for first in range(0, len(games), _BLOCK):
+        block = games[first : first + _BLOCK]
+        out = observations[first : first + _BLOCK]
+        _write_open(tables, block, out)
+        at = tables.n_boxes
+        _write_payments(tables, block, out, at)
+        at += tables.n_boxes
+        if tables.n_steps > 0:
+            _write_upper(tables, block, out, at)
+            at += 2 + tables.n_steps
+        if tables.tracks_five_alike != 0:
+            out[:, at] = block.five_scored
+            at += 1
+        if tables.joker != NO_JOKER:
+            _write_joker(tables, block, out, at)
+            at += 1
+        _write_rolls_left(block, out, at)
+        at += REROLLS + 1
+        _write_dice(block, out, at)
+        write_masks(compiled, block, masks[first : first + _BLOCK])
+
+
+@kernel
+def _write_open(tables, games, out):
+    padded_boxes = tables.padded_boxes
+    for i in range(len(games)):
+        filled = games[i].filled
+        for k in range(padded_boxes):
+            out[i, k] = _ZERO if filled & _BITS[k] else _ONE
+
+
+@kernel
+def _write_payments(tables, games, out, at):
+    padded_boxes = tables.padded_boxes
     for i in range(len(games)):
         game = games[i]
-        legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
-        write_observation(tables, game, legal, observations[i])
-        write_mask(tables, game, legal, masks[i])
+        roll, upper = game.roll, game.upper
+        legal = legal_boxes(tables, game.filled, game.five_scored, roll)
+        joker = pays_as_joker(tables, game.filled, game.five_scored, roll)
+        extra = np.float32(extra_bonus(tables, game.five_scored, roll))
+        for k in range(padded_boxes):
+            paid = (np.float32(tables.points[joker, roll, k]) + extra) * _PER_POINT
+            out[i, at + k] = paid if legal & _BITS[k] else _ZERO
+        if upper + tables.upper_most >= next_step(tables, upper):
+            for k in range(tables.n_boxes):
+                if legal & tables.upper_boxes & _BITS[k]:
+                    points = tables.points[joker, roll, k]
+                    bonus = upper_bonus(tables, upper, upper + points)
+                    out[i, at + k] = (np.float32(points + bonus) + extra) * _PER_POINT
+
+
+@kernel
+def _write_upper(tables, games, out, at):
+    padded_boxes = tables.padded_boxes
+    last = tables.step_at[tables.n_steps - 1]
+    scale = _ONE / np.float32(last)
+    for i in range(len(games)):
+        upper, filled = min(games[i].upper, last), games[i].filled
+        par = 0
+        for k in range(padded_boxes):
+            par += tables.upper_face[k] if filled & _BITS[k] else 0
+        above_par = np.float32(upper - _PAR * par) * scale
+        out[i, at] = np.float32(last - upper) * scale
+        out[i, at + 1] = min(max(above_par, -_ONE), _ONE)
+        for step in range(tables.n_steps):
+            out[i, at + 2 + step] = np.float32(upper >= tables.step_at[step])
+
+
+@kernel
+def _write_joker(tables, games, out, at):
+    for i in range(len(games)):
+        game = games[i]
+        out[i, at] = is_joker(tables, game.filled, game.five_scored, game.roll)
+
+
+@kernel
+def _write_rolls_left(games, out, at):
+    for i in range(len(games)):
+        for n in range(REROLLS + 1):
+            out[i, at + n] = np.float32(games[i].rolls_left == n)
+
+
+@kernel
+def _write_dice(games, out, at):
+    for i in range(len(games)):
+        roll = games[i].roll
+        for feature in range(_N_DICE_FEATURES):
+            out[i, at + feature] = _DICE_FEATURES[roll, feature]

@@ -19,6 +19,7 @@ TABLES = np.dtype(
         ("step_pays", "i4", (MAX_STEPS,)),
         ("n_steps", "i4"),
         ("n_boxes", "i4"),
+        ("padded_boxes", "i4"),  # n_boxes rounded up to a multiple of 8
         ("all_boxes", "i4"),  # sets of boxes: bit k is box k
         ("upper_boxes", "i4"),
         ("upper_most", "i4"),  # the most that one upper box pays
@@ -56,6 +57,7 @@ def compile_ruleset(ruleset: Ruleset) -> NDArray[np.void]:
         tables["step_at"][step], tables["step_pays"][step] = at, pays
     tables["n_steps"] = len(ruleset.bonus_steps)
     tables["n_boxes"] = n_boxes
+    tables["padded_boxes"] = -(-n_boxes // 8) * 8
     tables["all_boxes"] = (1 << n_boxes) - 1
     named = ruleset.five_alike_box
     tables["five_alike_box"] = -1 if named is None else ruleset.box_index(named)

@@ -20,7 +20,7 @@ SMALL = TrainConfig(
     total_timesteps=2048,
     n_envs=16,
     network=NetworkConfig(widths=[32]),
-    ppo=PPOConfig(n_steps=32, batch_size=128),
+    ppo=PPOConfig(n_steps=32, batch_size=128, learning_rate=6e-4, value_learning_rate=1e-3),
     evaluation=EvaluationConfig(every=1024, games=20, final_games=20),
 )
 

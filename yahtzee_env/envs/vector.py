@@ -102,7 +102,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._start(chosen, states)
         self._ended[chosen] = False
         self._running = True
-        return self._observe(chosen)
+        return self._observe(None if chosen.all() else chosen)
 
     def step(
         self, actions: ArrayLike
@@ -139,7 +139,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             self._start(ended, None)
             illegal &= ~ended
             n_illegal = illegal.any()
-        observations, infos = self._observe(np.ones(self.num_envs, bool))
+        observations, infos = self._observe(None)
         if n_illegal:
             infos |= _with_presence({"illegal_action": illegal}, illegal)
         return observations, rewards, terminated, truncated, infos | final
@@ -189,12 +189,14 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
                 f"actions must be {self.num_envs} whole numbers, one a game, "
                 f"not {codes.dtype} of shape {codes.shape}"
             )
+        codes = codes.astype(np.int64, copy=False)
         most = self._games.n_actions - 1
-        if codes.min() < 0 or codes.max() > most:
+        # As unsigned numbers, negative ones are large: one pass finds both kinds of wrong ones.
+        if codes.view(np.uint64).max() > most:
             wrong = ((codes < 0) | (codes > most)) & ~self._ended
             if wrong.any():
                 raise ValueError(f"an action is 0 to {most}, not {codes[wrong][0]}")
-        return codes.astype(np.int64, copy=False)
+        return codes
 
     def _chosen(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
@@ -240,11 +242,13 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             for i in np.flatnonzero(chosen).tolist():
                 self._games.set_state(states[i], i)
 
-    def _observe(self, chosen: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
+    def _observe(self, chosen: NDArray[np.bool_] | None) -> tuple[Any, dict[str, Any]]:
+        """What `reset` and `step` return of the games; infos of the chosen ones, None for all."""
         observations, infos = _observe(self._games, self._settings)
-        if not chosen.all():
-            for values in infos.values():
-                values[~chosen] = 0
+        if chosen is None:
+            return observations, _with_presence(infos, np.ones(self.num_envs, bool))
+        for values in infos.values():
+            values[~chosen] = 0
         return observations, _with_presence(infos, chosen)
 
     def _final(self, ended: NDArray[np.bool_], illegal: NDArray[np.bool_]) -> dict[str, Any]:

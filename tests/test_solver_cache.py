@@ -1,0 +1,152 @@
+"""Solutions on disk: never another rule set's, never a damaged one, never in the way."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from yahtzee_env import Ruleset, get_ruleset, solve
+from yahtzee_env.rules import upper_boxes
+from yahtzee_env.solver import solution as solver
+from yahtzee_env.solver.cache import FOLDER_VARIABLE, cache_file, cache_folder, read
+
+SMALL = Ruleset("small", upper_boxes()[3:], bonus_steps=((40, 35),))
+VALUE = solve(SMALL, cache=False).start_value
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty cache folder, and nothing remembered by this process."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
+    solver._solve_once.cache_clear()
+    yield tmp_path / "cache"
+    solver._solve_once.cache_clear()
+
+
+@pytest.fixture
+def computed(monkeypatch) -> list[str]:
+    """The names of the rule sets that are computed from now on."""
+    names = []
+    compute = solver._compute
+
+    def noted(ruleset):
+        names.append(ruleset.name)
+        return compute(ruleset)
+
+    monkeypatch.setattr(solver, "_compute", noted)
+    return names
+
+
+def solve_anew(ruleset=SMALL):
+    """The solution for a process that remembers none."""
+    solver._solve_once.cache_clear()
+    return solve(ruleset)
+
+
+def test_a_solution_is_computed_once_and_then_read(folder, computed):
+    first = solve(SMALL)
+    second = solve_anew()
+    assert computed == ["small"]
+    np.testing.assert_array_equal(first.card_values, second.card_values)
+    assert [path.name for path in folder.iterdir()] == [cache_file(SMALL).name]
+
+
+def test_one_process_reads_it_once(computed):
+    assert solve(SMALL) is solve(SMALL)
+    assert computed == ["small"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SMALL, bonus_steps=((40, 36),)),
+        replace(SMALL, bonus_steps=((41, 35),)),
+        replace(SMALL, boxes=SMALL.boxes[::-1]),
+        replace(SMALL, five_alike_box="sixes", extra_bonus=1),
+        SMALL.with_box(replace(SMALL.boxes[0], scores=(*SMALL.boxes[0].scores[:-1], 1)), "small"),
+    ],
+)
+def test_another_rule_set_never_gets_it(other, computed):
+    solve(SMALL)
+    assert cache_file(other) != cache_file(SMALL)
+    solve_anew(other)
+    assert len(computed) == 2
+
+
+def test_a_rule_set_under_another_name_gets_it(computed):
+    solve(SMALL)
+    assert solve(replace(SMALL, name="alias")).ruleset.name == "alias"
+    assert computed == ["small"]
+
+
+def test_named_rule_sets_have_files_of_their_own(ruleset):
+    others = {cache_file(get_ruleset(name)) for name in ("yahtzee", "yatzy", "kismet")}
+    assert (cache_file(get_ruleset(ruleset)) in others) == (
+        ruleset in ("yahtzee", "yatzy", "kismet")
+    )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:20],
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-1],
+        lambda content: content + b"\0",
+        lambda content: content[:-4] + bytes([content[-4] ^ 1]) + content[-3:],
+        lambda content: bytes([content[0] ^ 1]) + content[1:],
+        lambda content: b"not a solution" * 1000,
+    ],
+)
+def test_a_damaged_file_is_noticed_and_replaced(damage, computed):
+    whole = solve(SMALL).card_values
+    content = cache_file(SMALL).read_bytes()
+    cache_file(SMALL).write_bytes(damage(content))
+    assert read(SMALL, whole.shape) is None
+    np.testing.assert_array_equal(solve_anew().card_values, whole)
+    assert computed == ["small"] * 2
+    assert cache_file(SMALL).read_bytes() == content
+
+
+def test_a_solution_of_another_shape_is_noticed():
+    solve(SMALL)
+    assert read(SMALL, (8, 1, 42)) is None
+
+
+def test_without_cache_nothing_is_read_or_written(folder, computed):
+    assert solve(SMALL, cache=False).start_value == VALUE
+    assert not folder.exists()
+    solve(SMALL)
+    cache_file(SMALL).write_bytes(b"")
+    assert solve(SMALL, cache=False).start_value == VALUE
+    assert computed == ["small"] * 3
+    assert cache_file(SMALL).read_bytes() == b""
+
+
+def test_a_folder_that_cannot_be_written_costs_a_warning_only(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder can be made below a file")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file" / "cache"))
+    with pytest.warns(UserWarning, match="could not be kept in"):
+        assert solve_anew().start_value == VALUE
+
+
+def test_the_variable_moves_the_folder(tmp_path, monkeypatch):
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    assert "yahtzee-env" in str(cache_folder())
+
+
+def test_two_processes_at_once(folder):
+    code = "import yahtzee_env; print(yahtzee_env.solve('yacht').start_value)"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    printed = {process.communicate()[0] for process in processes}
+    assert [process.returncode for process in processes] == [0, 0]
+    assert printed == {f"{solve('yacht', cache=False).start_value}\n"}
+    assert [path.name for path in folder.iterdir()] == [cache_file(get_ruleset("yacht")).name]
