@@ -4,7 +4,6 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from reference_game import RULESETS, ReferenceGame
 
 from yahtzee_env import Box, Ruleset, State, YahtzeeEnv, get_ruleset
+from yahtzee_env.dice import roll_index
 from yahtzee_env.game import Games
 
 CASES = Path(__file__).parent / "cases"
@@ -115,8 +115,8 @@ def make_five_alike(games: Games, rng: np.random.Generator, chance: float) -> li
     """Let the dice of some running games, drawn by chance, show five alike; tells which."""
     changed = np.flatnonzero((rng.random(len(games)) < chance) & ~games.over).tolist()
     for i in changed:
-        five_alike = (int(rng.integers(1, 7)),) * 5
-        games.set_state(replace(games.state(i), dice=five_alike), i)
+        # Only the roll: setting the whole state would hide a wrong record of the rest.
+        games.records["roll"][i] = roll_index((int(rng.integers(1, 7)),) * 5)
     return changed
 
 

@@ -42,7 +42,8 @@ def meaning(name, ruleset, state):
             return max(last - referee.upper_total, 0) / last
         case ["upper", "above", "par"]:
             par = sum(3 * face for face, box in enumerate(UPPER, start=1) if box in state.card)
-            return max(-1, min(1, (referee.upper_total - par) / LAST_STEP[ruleset]))
+            total = min(referee.upper_total, LAST_STEP[ruleset])
+            return max(-1, min(1, (total - par) / LAST_STEP[ruleset]))
         case ["upper", at, "reached"]:
             return referee.upper_total >= int(at)
         case [box, "holds", "points"]:
@@ -75,6 +76,24 @@ def test_each_feature_means_what_its_name_says(ruleset):
     for state, observation in zip(states, observations, strict=True):
         expected = [meaning(name, ruleset, state) for name in names]
         np.testing.assert_allclose(observation, expected, rtol=1e-5, atol=1e-7, err_msg=str(state))
+
+
+def test_upper_features_change_exactly_at_the_steps(ruleset):
+    rules = get_ruleset(ruleset)
+    names = observation_names(rules)
+    cards = [
+        {"ones": ones, "twos": 4, "threes": 12, "fours": 12, "fives": fives, "sixes": 18}
+        for ones in range(6)
+        for fives in (15, 20, 25)
+    ]
+    assert {sum(card.values()) for card in cards} == {*range(61, 77)}
+    cards += [{**card, "fours": 16} for card in cards]
+    states = [State((1, 2, 3, 4, 6), 1, card) for card in cards]
+    for state, observation in zip(states, observed(rules, states)[0], strict=True):
+        for name, value in zip(names, observation, strict=True):
+            if name.startswith("upper"):
+                expected = float(meaning(name, ruleset, state))
+                assert value == pytest.approx(expected, abs=1e-6), name
 
 
 def test_positions_that_play_alike_look_alike_and_others_do_not():

@@ -61,7 +61,12 @@ def __dir__() -> list[str]:
 
 
 # An agent that reaches 95 % of the optimum (see docs/rules.md) counts as having solved the game.
-for _name, _threshold in {"yahtzee": 241.9, "yacht": 161.3, "yatzy": 236.0, "kismet": 299.4}.items():
+for _name, _threshold in {
+    "yahtzee": 241.9,
+    "yacht": 161.3,
+    "yatzy": 236.0,
+    "kismet": 299.4,
+}.items():
     register(
         id=f"{_name.capitalize()}-v0",
         entry_point="yahtzee_env.envs:YahtzeeEnv",

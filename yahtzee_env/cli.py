@@ -272,7 +272,9 @@ def _exact_values(options: Any) -> list[PolicyValue]:
 
 def _bench(options: Any) -> Report:
     speeds = list(measure_speed())
-    rows = [(speed.what, f"{speed.figure:,.2f} {speed.unit}") for speed in speeds]
+    rows = [
+        (one.what, f"{one.figure:,.{2 if one.figure < 100 else 0}f} {one.unit}") for one in speeds
+    ]
     return _rows("speed on this machine", rows, {"speeds": [asdict(speed) for speed in speeds]})
 
 

@@ -113,7 +113,7 @@ def roll_index(dice: Sequence[int]) -> int:
     """
     try:
         return _ROLL_INDEX[tuple(sorted(int(die) for die in dice if die == int(die)))]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         raise ValueError(f"dice must be five whole numbers from 1 to 6, not {dice!r}") from None
 
 

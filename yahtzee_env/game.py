@@ -33,6 +33,9 @@ class State:
     card: Mapping[str, int] = field(default_factory=dict)
     extra_bonuses: int = 0
 
+    def __hash__(self) -> int:
+        return hash((self.dice, self.rolls_left, frozenset(self.card.items()), self.extra_bonuses))
+
 
 class Games:
     """Games of one rule set side by side: what every environment and evaluation plays on.

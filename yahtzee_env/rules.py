@@ -14,6 +14,7 @@ The eight rule sets of the family are built here, and a user's own is built the 
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -124,8 +125,9 @@ class Ruleset:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "boxes", tuple(self.boxes))
-        object.__setattr__(self, "bonus_steps", tuple((at, pays) for at, pays in self.bonus_steps))
-        for check in (_check_boxes, _check_bonus_steps, _check_five_alike, _check_choices):
+        object.__setattr__(self, "bonus_steps", tuple(map(_pair, self.bonus_steps)))
+        object.__setattr__(self, "extra_bonus", _plain(self.extra_bonus))
+        for check in (_check_boxes, _check_choices, _check_bonus_steps, _check_five_alike):
             check(self)
 
     @property
@@ -180,7 +182,23 @@ class Ruleset:
             raise ValueError(f"not the dictionary of a rule set: {error}") from None
 
 
+def _pair(step: Any) -> tuple[int, int]:
+    try:
+        at, pays = step
+    except (TypeError, ValueError):
+        raise ValueError(f"bonus_steps must be pairs (upper total, points), not {step!r}") from None
+    return _plain(at), _plain(pays)
+
+
+def _plain(number: Any) -> Any:
+    """A whole number of another library as an int, for JSON; anything else as it is."""
+    return operator.index(number) if hasattr(number, "__index__") else number
+
+
 def _check_boxes(rules: Ruleset) -> None:
+    for box in rules.boxes:
+        if not isinstance(box, Box):
+            raise ValueError(f"boxes must be Box objects, not {box!r}")
     names = rules.box_names
     if not isinstance(rules.name, str) or not rules.name:
         raise ValueError(f"a rule set's name must be a text, not {rules.name!r}")
@@ -223,6 +241,8 @@ def _check_five_alike(rules: Ruleset) -> None:
 
 
 def _check_choices(rules: Ruleset) -> None:
+    if not isinstance(rules.joker_after_zero, bool):
+        raise ValueError(f"joker_after_zero must be True or False, not {rules.joker_after_zero!r}")
     for field, choices in (("joker", get_args(Joker)), ("fill_order", get_args(FillOrder))):
         if getattr(rules, field) not in choices:
             raise ValueError(

@@ -227,11 +227,13 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"need {self.num_envs} seeds, one a game, not {len(seeds)}")
-        for i in np.flatnonzero(chosen).tolist():
-            if seeds[i] is not None:
-                self._games.seed(seeding.np_random(seeds[i])[0], i)
-            elif self._unseeded[i]:
-                self._games.seed(self.np_random, i)
+        generators = {
+            i: self.np_random if seeds[i] is None else seeding.np_random(seeds[i])[0]
+            for i in np.flatnonzero(chosen).tolist()
+            if seeds[i] is not None or self._unseeded[i]
+        }
+        for i, generator in generators.items():
+            self._games.seed(generator, i)
             self._unseeded[i] = False
 
     def _start(self, chosen: NDArray[np.bool_], states: Sequence[State] | None) -> None:

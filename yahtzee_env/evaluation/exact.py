@@ -8,7 +8,7 @@ over dice, so that a kept set spreads its chance over the rolls one die at a tim
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +62,7 @@ class PolicyValue:
 def policy_value(
     policy: Any,
     ruleset: str | Ruleset = "yahtzee",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> PolicyValue:
     """The exact expected score of a deterministic policy.
 
@@ -70,7 +70,7 @@ def policy_value(
         policy: a `Policy`, or what `evaluate` takes. It must choose by the position alone: what
             `Games.observe` shows, and not the score so far.
         ruleset: a rule set or its name.
-        progress: called with (turns done, turns in all) after each turn.
+        progress: called now and then with the share of the work done, about 0 to 1.
 
     Raises:
         ValueError: for a policy that is not deterministic, an unknown name, or an illegal action.
@@ -80,11 +80,14 @@ def policy_value(
         raise ValueError(f"{player.name} is not deterministic: only such a policy has exact values")
     rules = get_ruleset(ruleset)
     forward = _Forward(player, rules)
-    turns = layers(len(rules.boxes))[::-1]
-    for turn, filled in enumerate(turns, start=1):
-        forward.play_turn(filled)
-        if progress:
-            progress(turn, len(turns))
+    all_filled = 1 << len(rules.boxes)
+    begun = 0
+    for filled in reversed(layers(len(rules.boxes))):
+        for share in forward.play_turn(filled):
+            if progress:
+                # Sets of filled boxes stand for cards, whose number is known only turn by turn.
+                progress((begun + share * len(filled)) / all_filled)
+        begun += len(filled)
     return forward.result()
 
 
@@ -101,19 +104,20 @@ class _Forward:
         self.box_means = np.zeros(len(ruleset.boxes))
         self.cards = 0
 
-    def play_turn(self, filled: NDArray[np.int64]) -> None:
-        """Carry the cards with these boxes filled on to the next turn."""
+    def play_turn(self, filled: NDArray[np.int64]) -> Iterator[float]:
+        """Carry the cards with these boxes filled on to the next turn; tells the share done."""
         found = np.argwhere(self.moments[filled, :, :, 0] > 0)
         cards = np.column_stack([filled[found[:, 0]], found[:, 1:]])
         self.cards += len(cards)
         batches = np.array_split(cards, -(-len(cards) // CARDS_A_BATCH))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             # The policy is asked in several threads; the sums are taken in order, in this one.
-            for batch, actions in zip(batches, pool.map(self._ask, batches), strict=True):
-                _carry(self.compiled, batch, actions, self.moments, self.box_means)
+            for done, actions in enumerate(pool.map(self._ask, batches)):
+                _carry(self.compiled, batches[done], actions, self.moments, self.box_means)
+                yield (done + 1) / len(batches)
 
-    def _ask(self, cards: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(cards, 3, 252) int64: the policy's action on each card, by rolls left and roll."""
+    def _ask(self, cards: NDArray[np.int64]) -> NDArray[np.int8]:
+        """(cards, 3, 252) int8: the policy's action on each card, by rolls left and roll."""
         games = Games(self.ruleset, len(cards) * POSITIONS)
         records = games.records.reshape(len(cards), REROLLS + 1, N_ROLLS)
         records["filled"] = cards[:, 0, None, None]
@@ -123,7 +127,7 @@ class _Forward:
         records["roll"] = np.arange(N_ROLLS)
         actions = self.policy.act(games, np.random.default_rng(0))
         games.check_legal(actions, np.zeros(len(games), bool))
-        return actions.reshape(records.shape)
+        return actions.reshape(records.shape).astype(np.int8)
 
     def result(self) -> PolicyValue:
         chance, mean, square = self.moments[-1].sum(axis=(0, 1))

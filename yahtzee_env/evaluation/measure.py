@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, get_args
 
 import numpy as np
 
-from yahtzee_env.evaluation.play import OnIllegal, play
+from yahtzee_env.evaluation.play import OnIllegal, Played, play
 from yahtzee_env.evaluation.result import CardSummary, Evaluation, luck_of, worst_mistakes
 from yahtzee_env.policies import OptimalPolicy, as_policy
 from yahtzee_env.rules import Ruleset, get_ruleset
-from yahtzee_env.solver import Solution, solve
+from yahtzee_env.solver import solve
 
 PILOT_GAMES = 500
 """Games on which the control variate is fitted; others than those evaluated."""
@@ -51,6 +52,7 @@ def evaluate(
     solution = solve(get_ruleset(ruleset))
     main_seed, pilot_seed = np.random.SeedSequence(seed).spawn(2)
     played = play(player, solution, games, main_seed, on_illegal)
+    pilot = play(player, solution, PILOT_GAMES, pilot_seed, on_illegal)
     optimal = play(OptimalPolicy(), solution, games, np.random.SeedSequence(seed).spawn(1)[0])
     result = Evaluation(
         policy=player.name,
@@ -60,27 +62,26 @@ def evaluate(
         optimum=solution.start_value,
         scores=played.records["score"].astype(np.int64),
         regret=played.regret,
-        coefficient=_coefficient(player, solution, pilot_seed, on_illegal),
+        coefficient=_coefficient(pilot, solution.start_value),
         cards=CardSummary.of(solution.ruleset, played.records),
         optimal_cards=CardSummary.of(solution.ruleset, optimal.records),
         mistakes=worst_mistakes(solution.ruleset, played),
         illegal_actions=played.illegal,
     )
-    _refuse_impossible(result)
+    _refuse_impossible(result, float(pilot.records["score"].std(ddof=1)))
     return result
 
 
-def _coefficient(
-    policy: Any, solution: Solution, seed: np.random.SeedSequence, on_illegal: OnIllegal
-) -> float:
-    pilot = play(policy, solution, PILOT_GAMES, seed, on_illegal)
+def _coefficient(pilot: Played, optimum: float) -> float:
     scores = pilot.records["score"].astype(np.int64)
-    luck = luck_of(scores, pilot.regret, solution.start_value)
+    luck = luck_of(scores, pilot.regret, optimum)
     return float(np.cov(scores, luck)[0, 1] / luck.var(ddof=1))
 
 
-def _refuse_impossible(result: Evaluation) -> None:
-    if result.mean - IMPOSSIBLE * result.sem > result.optimum:
+def _refuse_impossible(result: Evaluation, std: float) -> None:
+    """Takes the larger of two spreads: that of a few games may be small by chance."""
+    limit = result.optimum + IMPOSSIBLE * max(result.std, std) / math.sqrt(result.games)
+    if result.mean > limit:
         raise RuntimeError(
             f"{result.policy} scored {result.mean:.2f} +- {result.sem:.2f}, above the optimum "
             f"{result.optimum:.2f}: no policy can, so the policy or the engine is at fault"

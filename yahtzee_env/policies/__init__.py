@@ -5,6 +5,8 @@ from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import CardValuePolicy, OptimalPolicy
 from yahtzee_env.policies.registry import POLICIES, as_policy, load_policy
+from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
+from yahtzee_env.policies.strategist import StrategistPolicy
 
 __all__ = [
     "POLICIES",
@@ -16,6 +18,8 @@ __all__ = [
     "OptimalPolicy",
     "Policy",
     "RandomPolicy",
+    "RulesOfThumbPolicy",
+    "StrategistPolicy",
     "as_policy",
     "load_policy",
 ]

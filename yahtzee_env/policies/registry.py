@@ -9,11 +9,15 @@ from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy
 from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import OptimalPolicy
+from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
+from yahtzee_env.policies.strategist import StrategistPolicy
 
 POLICIES: dict[str, Callable[[], Policy]] = {
     "random": RandomPolicy,
     "greedy-no-reroll": GreedyNoRerollPolicy,
     "greedy-turn": GreedyTurnPolicy,
+    "rules-of-thumb": RulesOfThumbPolicy,
+    "strategist": StrategistPolicy,
     "optimal": OptimalPolicy,
 }
 """The policies that come with the package, the weakest first."""

@@ -1,0 +1,211 @@
+"""A player of rules of thumb: what a sensible person does without working out expectations."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.dice import (
+    COUNTS,
+    FIVE_ALIKE,
+    HOLD_LEGAL,
+    KEEP_INDEX,
+    N_DICE,
+    N_FACES,
+    N_HOLDS,
+    ROLL_PROBABILITIES,
+    ROLLS,
+)
+from yahtzee_env.game import Games
+from yahtzee_env.policies.odds import THROW_CHANCES
+from yahtzee_env.rules import Box, Ruleset
+
+PAR_DICE = 3
+"""Dice of its face that an upper box should get."""
+
+USUAL_DICE = 2
+"""Dice of its face that an upper box gets without effort."""
+
+GOOD_HAND = 0.75
+"""The quantile of what a lower box pays, zeros aside, that counts as a good hand in it."""
+
+WITHIN_REACH = 1 / 3
+"""The chance of one throw from which on a hand is worth going for: two faces of one die."""
+
+HIGH_FACE = 4
+"""The lowest face worth keeping for a box that every roll fills."""
+
+_TINY = 1e-9
+"""Chances that differ by less are equal."""
+
+
+class RulesOfThumbPolicy:
+    """Goes by what a box usually brings and by what one throw may make.
+
+    Which box: the one whose points are most above what it usually brings. An upper box usually
+    brings two of its face. Three or more earn their share of the upper bonus on top; fewer lose
+    the share of those that are missing. A lower box usually brings a good hand of its kind times
+    the chance of such a hand in three throws, taken as the cube root of that in one throw. So a
+    poor roll goes where little is lost: to the ones, or as a zero to a box that is seldom made.
+
+    Which dice to keep while there are rerolls, by the first rule that applies:
+
+    1. A hand that is made and that a throw may break: none is thrown, its box is filled. So with
+       five alike that bring more than usual.
+    2. Three or more alike that an open box collects: these.
+    3. A hand that one throw makes with a chance of one in three, such as four to an open straight
+       or two pairs for a full house: the dice for the best such hand.
+    4. The most numerous face that an open box collects, an open upper box's before others, the
+       higher before the lower.
+    5. The dice that most likely make a hand with one throw; where no hand is open, the high dice.
+    """
+
+    name = "rules-of-thumb"
+    deterministic = True
+
+    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: the action of each game."""
+        thumb = _thumb(games.ruleset)
+        roll = games.records["roll"].astype(np.int64)
+        payments = games.payments()
+        above = np.where(payments >= 0, payments + thumb.share[roll] - thumb.usual, -np.inf)
+        box = above.argmax(axis=1)
+        actions: NDArray[np.int64] = N_HOLDS + box
+        made = thumb.breaks[roll, box] & (above[np.arange(len(games)), box] > 0)
+        throwing = np.flatnonzero(~made & (games.records["rolls_left"] > 0))
+        hold = _holds(thumb, roll[throwing], _fillable(games)[throwing])
+        may_throw = hold < N_HOLDS
+        actions[throwing[may_throw]] = hold[may_throw]
+        return actions
+
+
+class _Thumb(NamedTuple):
+    """What the rules of thumb look up in a rule set.
+
+    Attributes:
+        usual: (boxes,) float64, the points that a box usually brings.
+        gain: (boxes,) float64, what a good hand brings above that; -inf for upper boxes, and for
+            boxes that every roll fills.
+        share: (252, boxes) float64, the share of the upper bonus that a roll earns or loses.
+        breaks: (252, boxes) bool, whether the box's hand is made and no throw leaves it safe.
+        reach: (252, boxes) float64, the best chance of the box's hand by one throw.
+        reach_hold: (252, boxes) int64, the hold that gives it.
+        alike_hold: (252, 6) int64, the hold that keeps all dice of a face.
+        high_hold: (252,) int64, the hold that keeps the high dice.
+        collects: (boxes, 6) int64, 1 for the faces that a box is glad to have alike.
+        own: (boxes, 6) int64, 1 for the face of an upper box.
+    """
+
+    usual: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    share: NDArray[np.float64]
+    breaks: NDArray[np.bool_]
+    reach: NDArray[np.float64]
+    reach_hold: NDArray[np.int64]
+    alike_hold: NDArray[np.int64]
+    high_hold: NDArray[np.int64]
+    collects: NDArray[np.int64]
+    own: NDArray[np.int64]
+
+
+@lru_cache(maxsize=8)
+def _thumb(ruleset: Ruleset) -> _Thumb:
+    boxes = ruleset.boxes
+    scores = np.array([box.scores for box in boxes])
+    is_upper = np.array([box.face is not None for box in boxes])
+    often = (scores > 0) @ ROLL_PROBABILITIES
+    is_hand = ~is_upper & (often < 1 - _TINY)
+    good = np.array([_good_points(box) for box in boxes])
+    usual = np.where(is_upper, good * USUAL_DICE / PAR_DICE, good * np.cbrt(often))
+    reach, reach_hold = _reach(scores)
+    own = np.array([[box.face or 0] for box in boxes]) == np.arange(1, N_FACES + 1)
+    pays_alike = scores[:, np.flatnonzero(FIVE_ALIKE)] > 0
+    return _Thumb(
+        usual=usual,
+        gain=np.where(is_hand, good - usual, -np.inf),
+        share=np.where(is_upper, _bonus_share(ruleset, scores.T, good), 0.0),
+        breaks=(is_hand & (scores.T > 0) & (reach < 1 - _TINY)) | (FIVE_ALIKE > 0)[:, None],
+        reach=reach,
+        reach_hold=reach_hold,
+        alike_hold=_holds_of(ROLLS[:, None, :] == np.arange(1, N_FACES + 1)[:, None]),
+        high_hold=_holds_of(ROLLS >= HIGH_FACE),
+        collects=(pays_alike & is_hand[:, None] | own).astype(np.int64),
+        own=own.astype(np.int64),
+    )
+
+
+def _good_points(box: Box) -> float:
+    """Three of its face for an upper box; what a good hand pays in a lower one."""
+    if box.face:
+        return float(PAR_DICE * box.face)
+    return float(np.quantile([points for points in box.scores if points] or [0], GOOD_HAND))
+
+
+def _bonus_share(
+    ruleset: Ruleset, points: NDArray[np.int64], par: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What upper points add to the bonus from par on, and what is missing below it takes away."""
+    bonus = sum(pays for _, pays in ruleset.bonus_steps) / max(ruleset.last_step, 1)
+    return bonus * np.where(points >= par, points, points - par)
+
+
+def _reach(scores: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(252, boxes) each: the best chance to be paid after one throw, and the hold for it.
+
+    Of equal holds it is the one of the highest dice.
+    """
+    pips = ROLLS.astype(np.int64) @ (np.arange(N_HOLDS) >> np.arange(N_DICE)[:, None] & 1)
+    paid = (THROW_CHANCES @ (scores > 0).T)[KEEP_INDEX[:, :N_HOLDS]]
+    paid[HOLD_LEGAL == 0] = -1.0
+    best = paid + _TINY * pips[:, :, None]
+    hold: NDArray[np.int64] = best.argmax(axis=1)
+    return np.take_along_axis(paid, hold[:, None], axis=1)[:, 0], hold
+
+
+def _holds_of(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The hold codes that keep some of the dice, the last axis; 31 for all of them.
+
+    All dice of a face go together, so that the code is the legal one.
+    """
+    codes: NDArray[np.int64] = kept @ (1 << np.arange(kept.shape[-1]))
+    return codes
+
+
+def _fillable(games: Games) -> NDArray[np.int64]:
+    """(n, boxes) int64: 1 for the open boxes that a roll without five alike may fill."""
+    boxes = games.ruleset.boxes
+    is_open = ~games.records["filled"][:, None] >> np.arange(len(boxes)) & 1
+    if games.ruleset.fill_order == "upper_first":
+        upper = np.array([box.face is not None for box in boxes])
+        must_wait = (is_open & upper).any(axis=1)
+        is_open[must_wait] &= upper
+    return is_open.astype(np.int64)
+
+
+def _holds(
+    thumb: _Thumb, roll: NDArray[np.int64], fillable: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """(n,) int64: the hold of each game by rules 2 to 5; 31 to keep all dice."""
+    rows = np.arange(len(roll))
+    counts = COUNTS[roll].astype(np.int64)
+    collected = (fillable @ thumb.collects > 0) & (counts > 0)
+    order = 100 * counts + 10 * (fillable @ thumb.own) + np.arange(N_FACES)
+    face = np.where(collected, order, -1).argmax(axis=1)
+    alike = np.where(collected[rows, face], counts[rows, face], 0)
+
+    gain = np.where(fillable > 0, thumb.gain, -np.inf)
+    reach = np.where(np.isfinite(gain), thumb.reach[roll], -1.0)
+    near = np.where(reach > WITHIN_REACH - _TINY, gain, -np.inf)
+    near_box, likely_box = near.argmax(axis=1), reach.argmax(axis=1)
+
+    rules = [
+        (alike >= PAR_DICE, thumb.alike_hold[roll, face]),
+        (np.isfinite(near[rows, near_box]), thumb.reach_hold[roll, near_box]),
+        (alike > 0, thumb.alike_hold[roll, face]),
+        (reach[rows, likely_box] > 0, thumb.reach_hold[roll, likely_box]),
+    ]
+    conditions, holds = zip(*rules, strict=True)
+    return np.select(conditions, holds, thumb.high_hold[roll])
