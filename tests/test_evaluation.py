@@ -364,8 +364,10 @@ def test_an_illegal_action_has_no_exact_value():
 
 def test_progress_of_an_exact_value_is_told():
     told = []
-    policy_value("greedy-no-reroll", FOUR_BOXES, progress=lambda *turns: told.append(turns))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    policy_value("greedy-no-reroll", FOUR_BOXES, progress=told.append)
+    assert len(told) >= 4
+    assert told == sorted(told)
+    assert 0 < told[0] < 0.9 < told[-1] <= 1
 
 
 @pytest.mark.slow
