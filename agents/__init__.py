@@ -4,4 +4,4 @@ import os
 
 # Must be set before torch is imported. A waiting thread of torch spins on its core; where another
 # process wants that core, training on two threads is then several times slower than on one.
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -58,7 +58,7 @@ class PPOConfig:
 
     n_steps: PositiveInt = 8
     n_epochs: PositiveInt = 3
-    batch_size: PositiveInt = 2048
+    batch_size: PositiveInt = 1024
     gamma: ClosedUnitInterval = 1.0
     gae_lambda: ClosedUnitInterval = 0.5
     clip_range: PositiveFloat = 0.2
@@ -110,7 +110,7 @@ class TrainConfig:
     seed: NonNegativeInt = 1
     threads: PositiveInt | None = None
     total_timesteps: PositiveInt = 5_000_000
-    n_envs: PositiveInt = 1024
+    n_envs: PositiveInt = 512
     points_per_reward: PositiveFloat = 30.0
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)

@@ -54,10 +54,11 @@ def turn_value(fill_value: Callable[[Roll], float]) -> float:
 
 
 class SmallGame:
-    """A game of few boxes without joker, solved by going through every card.
+    """A game of few boxes, solved by going through every card.
 
     `boxes` maps names to scoring functions of the sorted roll; `upper` names the boxes that count
-    for the `bonus` steps; five alike earn `extra` while `kind_box` holds points.
+    for the `bonus` steps; five alike earn `extra` while `kind_box` holds points, and then, with
+    `forced`, must fill the upper box of their face, else a lower one, if one is open.
     """
 
     def __init__(
@@ -68,9 +69,11 @@ class SmallGame:
         kind_box: str = "",
         extra: int = 0,
         upper_first: bool = False,
+        forced: Mapping[int, str] | None = None,
     ) -> None:
         self.boxes, self.upper, self.bonus = boxes, upper, bonus or {}
         self.kind_box, self.extra, self.upper_first = kind_box, extra, upper_first
+        self.forced = forced or {}
         self.known: dict[tuple[frozenset[str], int, bool], float] = {}
 
     def start_value(self) -> float:
@@ -83,15 +86,17 @@ class SmallGame:
         if still_open and card not in self.known:
             self.known[card] = turn_value(
                 lambda roll: max(
-                    self.fill_value(roll, box, *card) for box in self.legal(still_open)
+                    self.fill_value(roll, box, *card) for box in self.legal(roll, still_open, kind)
                 )
             )
         return self.known[card] if still_open else 0.0
 
-    def legal(self, still_open: frozenset[str]) -> frozenset[str]:
+    def legal(self, roll: Roll, still_open: frozenset[str], kind: bool) -> frozenset[str]:
         """The boxes that may be filled."""
-        first = still_open & set(self.upper)
-        return first if self.upper_first and first else still_open
+        upper = still_open & set(self.upper)
+        if self.forced and kind and len(set(roll)) == 1:
+            return still_open & {self.forced[roll[0]]} or still_open - upper or still_open
+        return upper if self.upper_first and upper else still_open
 
     def fill_value(
         self, roll: Roll, box: str, still_open: frozenset[str], total: int, kind: bool

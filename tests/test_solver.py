@@ -231,6 +231,34 @@ def test_small_games_by_brute_force(game):
     assert solution.start_value == pytest.approx(plain.SmallGame(**game).start_value(), abs=1e-9)
 
 
+def test_points_in_a_box_may_be_worth_less_than_nothing_there():
+    """A box that makes jokers of five alike pays for many rolls, and the joker is a burden."""
+    lower = {
+        "kind": lambda roll: 1 if max(map(roll.count, roll)) >= 2 else 0,
+        "five": lambda roll: 900 if roll == (6,) * 5 else 0,
+    }
+    boxes = {name: count_of(face) for face, name in enumerate(UPPER, start=1)} | lower
+    rules = replace(
+        OFFICIAL,
+        name="burden",
+        boxes=(
+            *OFFICIAL.boxes[:6],
+            *(Box(name, tuple(map(score, ROLLS_BY_NUMBER))) for name, score in lower.items()),
+        ),
+        five_alike_box="kind",
+        bonus_steps=(),
+        extra_bonus=0,
+        joker_after_zero=False,
+    )
+    game = plain.SmallGame(boxes, tuple(UPPER), kind_box="kind", forced=dict(enumerate(UPPER, 1)))
+    still_open = ("sixes", "kind", "five")
+    card = {name: 0 for name in boxes if name not in still_open}
+    after = frozenset({"sixes", "five"})
+    assert game.value(after, 0, True) + 1 < game.value(after, 0, False)
+    expected = game.value(frozenset(still_open), 0, False)
+    assert value_of_turn(rules, card) == pytest.approx(expected, abs=1e-9)
+
+
 class Endgame:
     """The value of the last turns of a game, by the referee and plain lists of dice."""
 
@@ -346,7 +374,7 @@ def as_games(ruleset: str, states: list[State]) -> Games:
 def test_labels_of_a_batch_are_those_of_each_position(ruleset):
     solution = solve(ruleset)
     states = list(islice(random_positions(ruleset, 30, seed=9), 400))
-    # One card with all dice and rolls left, which may share the lanes of a vector.
+    # Cards with several dice and all rolls left, which share what is computed for them.
     states += [
         replace(state, rolls_left=rolls_left, dice=dice)
         for state in states[:: len(states) // LANES]
@@ -367,6 +395,19 @@ def test_labels_of_a_batch_are_those_of_each_position(ruleset):
     np.testing.assert_array_equal(solution.best_action(running), np.nanargmax(values, axis=1))
     actions = OptimalPolicy().act(running, np.random.default_rng(0))
     np.testing.assert_array_equal(actions, solution.best_action(running))
+
+
+def test_labels_of_a_batch_of_one_card_only():
+    card = {"ones": 3, "chance": 22}
+    states = [
+        State(dice, rolls_left, card)
+        for dice in ((1, 2, 3, 4, 6), (2, 2, 6, 6, 6), (5, 5, 5, 5, 5))
+        for rolls_left in (1, 0, 2)
+    ]
+    for batch in (states, states[:2], states[1:3], states[::-1]):
+        values = solve("yahtzee").action_values(as_games("yahtzee", batch))
+        for state, row in zip(batch, values, strict=True):
+            np.testing.assert_array_equal(row, solve("yahtzee").action_values(state))
 
 
 def test_a_finished_game_has_no_value_left_and_no_best_action():

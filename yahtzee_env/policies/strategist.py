@@ -31,8 +31,10 @@ class StrategistPolicy(CardValuePolicy):
     - Five alike come as often as tries at them succeed, and each one after the first earns the
       extra bonus.
 
-    No optimal values are used. The only numbers set by hand are the three rates, chosen among
-    round ones by the exact `policy_value` on the official rules, with a look at the others.
+    It knows no optimal values. The only numbers set by hand are the three rates: round ones, chosen
+    by trying some against perfect play, by the points lost in a few thousand games of the official
+    rules first and of the other games of the family. Its exact `policy_value` is 253.35 of 254.59
+    under the official rules, and at least 99 % of the optimum under each of the others.
     """
 
     name = "strategist"
