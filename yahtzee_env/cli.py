@@ -267,7 +267,19 @@ def _exact_values(options: Any) -> list[PolicyValue]:
             options.error(
                 f"{policy.name} is not deterministic: only such a policy has exact values"
             )
-    return [policy_value(policy, options.ruleset) for policy in options.policies]
+    return [_exact_value(policy, options.ruleset) for policy in options.policies]
+
+
+def _exact_value(policy: Policy, ruleset: Ruleset) -> PolicyValue:
+    """The value, with a progress bar for a person who waits."""
+    if not (sys.stderr.isatty() and _has_rich()):
+        return policy_value(policy, ruleset)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"exact value of {policy.name}", total=1.0)
+        return policy_value(policy, ruleset, lambda share: bar.update(task, completed=share))
 
 
 def _bench(options: Any) -> Report:

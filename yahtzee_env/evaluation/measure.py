@@ -73,9 +73,11 @@ def evaluate(
 
 
 def _coefficient(pilot: Played, optimum: float) -> float:
+    """The regression of score on luck; 1, which is always right, where luck never varies."""
     scores = pilot.records["score"].astype(np.int64)
     luck = luck_of(scores, pilot.regret, optimum)
-    return float(np.cov(scores, luck)[0, 1] / luck.var(ddof=1))
+    variance = luck.var(ddof=1)
+    return float(np.cov(scores, luck)[0, 1] / variance) if variance > 0 else 1.0
 
 
 def _refuse_impossible(result: Evaluation, std: float) -> None:
