@@ -40,6 +40,7 @@ class GreedyEvaluation(BaseCallback):
 
     def _on_training_end(self) -> None:
         self._evaluate()
+        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
 
     def _evaluate(self) -> None:

@@ -16,7 +16,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"silu": nn.SiLU, "relu": nn.ReLU, "ta
 def mlp(n_inputs: int, widths: list[int], activation: type[nn.Module]) -> nn.Sequential:
     """Layers of the given widths, each normalised before its activation.
 
-    Without the normalisation agents stall some 25 points lower.
+    Without the normalisation agents stall at the strength of greedy turns.
     """
     layers: list[nn.Module] = []
     for width in widths:

@@ -135,7 +135,7 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     folder = tmp_path / "run"
     arguments = (
         "--config configs/ppo_quick.yaml --ruleset yatzy --threads 1 --total_timesteps 2048 "
-        "--n_envs 16 --ppo.batch_size 256 --evaluation.final_games 20 --evaluation.games 20"
+        "--n_envs 16 --ppo.batch_size 128 --evaluation.final_games 20 --evaluation.games 20"
     )
     command = [*arguments.split(), "--run-dir", str(folder)]
     assert main(command) == 0
@@ -146,7 +146,7 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     assert (result["ruleset"], result["threads"], result["timesteps"]) == ("yatzy", 1, 2048)
     assert [row["games"] for row in result["scores"]] == [20] * 4
     resolved, _ = parse(["--config", str(folder / "config.yaml")])
-    assert (resolved.ruleset, resolved.ppo.batch_size) == ("yatzy", 256)
+    assert (resolved.ruleset, resolved.ppo.batch_size) == ("yatzy", 128)
     assert PPO.load(folder / "model.zip", device="cpu").action_space.n == 46
     assert main(command) == 2
     assert "not empty" in capsys.readouterr().err

@@ -20,7 +20,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "strategist": StrategistPolicy,
     "optimal": OptimalPolicy,
 }
-"""The policies that come with the package, the weakest first."""
+"""The policies that come with the package, the weakest under the official rules first."""
 
 
 def load_policy(name: str) -> Policy:
