@@ -2,6 +2,6 @@
 
 import os
 
-# Must be set before torch is imported. A waiting thread of torch spins on its core; where another
-# process wants that core, training on two threads is then several times slower than on one.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# Must be set before torch is imported. A waiting thread of torch spins on its core, by default for
+# so long that two threads are several times slower than one where another process wants that core.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
