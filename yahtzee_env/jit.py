@@ -24,7 +24,9 @@ class _CompileNotice(event.Listener):
         self.said = False
 
     def on_start(self, event: event.Event) -> None:
-        if not self.said and event.data["dispatcher"].py_func.__module__.startswith("yahtzee_env."):
+        # Other people's functions, which the event tells of too, may have no module.
+        module = event.data["dispatcher"].py_func.__module__ or ""
+        if not self.said and module.startswith("yahtzee_env."):
             self.said = True
             print("yahtzee_env: compiling kernels (once; kept for the next run)", file=sys.stderr)
 

@@ -258,9 +258,14 @@ def step_games(
 
     Games marked in `restart` begin anew instead. An illegal action changes nothing but the
     game's count of them. Writes rewards, whether each game is over, was truncated, and whether
-    its action was illegal.
+    its action was illegal. A number that is no action at all stops everything before the first
+    change: then the result is -1 less the number of the game.
     """
     tables = compiled[0]
+    n_actions = N_HOLDS + tables.n_boxes
+    for i in range(len(games)):
+        if (actions[i] < 0 or actions[i] >= n_actions) and not restart[i]:
+            return -1 - i
     n_illegal = 0
     for i in range(len(games)):
         game = games[i]

@@ -85,7 +85,8 @@ def observation_bounds(ruleset: Ruleset) -> tuple[NDArray[np.float32], NDArray[n
 # read into variables first, since a write to the output might change them for all that LLVM knows.
 # Numba computes with 64-bit integers, which convert to float slowly; tests of bits do not. Loops
 # over boxes go on to a multiple of 8, a whole number of vectors: what they write beyond the real
-# boxes is written over by the features that follow.
+# boxes is written over by the features that follow. Columns are unsigned, since a signed one might
+# count from the end, which has to be checked.
 
 _BLOCK = 64
 """Games whose features are written together; their rows stay in the processor's first cache."""
@@ -99,27 +100,27 @@ def observe_games(compiled, games, observations, masks):
         block = games[first : first + _BLOCK]
         out = observations[first : first + _BLOCK]
         _write_open(tables, block, out)
-        at = tables.n_boxes
+        at = np.uint64(tables.n_boxes)
         _write_payments(tables, block, out, at)
-        at += tables.n_boxes
+        at += np.uint64(tables.n_boxes)
         if tables.n_steps > 0:
             _write_upper(tables, block, out, at)
-            at += 2 + tables.n_steps
+            at += np.uint64(2 + tables.n_steps)
         if tables.tracks_five_alike != 0:
-            out[:, at] = block.five_scored
-            at += 1
+            _write_five_scored(block, out, at)
+            at += np.uint64(1)
         if tables.joker != NO_JOKER:
             _write_joker(tables, block, out, at)
-            at += 1
+            at += np.uint64(1)
         _write_rolls_left(block, out, at)
-        at += REROLLS + 1
+        at += np.uint64(REROLLS + 1)
         _write_dice(block, out, at)
         write_masks(compiled, block, masks[first : first + _BLOCK])
 
 
 @kernel
 def _write_open(tables, games, out):
-    padded_boxes = tables.padded_boxes
+    padded_boxes = np.uint64(tables.padded_boxes)
     for i in range(len(games)):
         filled = games[i].filled
         for k in range(padded_boxes):
@@ -128,7 +129,7 @@ def _write_open(tables, games, out):
 
 @kernel
 def _write_payments(tables, games, out, at):
-    padded_boxes = tables.padded_boxes
+    padded_boxes = np.uint64(tables.padded_boxes)
     for i in range(len(games)):
         game = games[i]
         roll, upper = game.roll, game.upper
@@ -139,7 +140,7 @@ def _write_payments(tables, games, out, at):
             paid = (np.float32(tables.points[joker, roll, k]) + extra) * _PER_POINT
             out[i, at + k] = paid if legal & _BITS[k] else _ZERO
         if upper + tables.upper_most >= next_step(tables, upper):
-            for k in range(tables.n_boxes):
+            for k in range(padded_boxes):
                 if legal & tables.upper_boxes & _BITS[k]:
                     points = tables.points[joker, roll, k]
                     bonus = upper_bonus(tables, upper, upper + points)
@@ -148,7 +149,7 @@ def _write_payments(tables, games, out, at):
 
 @kernel
 def _write_upper(tables, games, out, at):
-    padded_boxes = tables.padded_boxes
+    padded_boxes = np.uint64(tables.padded_boxes)
     last = tables.step_at[tables.n_steps - 1]
     scale = _ONE / np.float32(last)
     for i in range(len(games)):
@@ -158,9 +159,15 @@ def _write_upper(tables, games, out, at):
             par += tables.upper_face[k] if filled & _BITS[k] else 0
         above_par = np.float32(upper - _PAR * par) * scale
         out[i, at] = np.float32(last - upper) * scale
-        out[i, at + 1] = min(max(above_par, -_ONE), _ONE)
-        for step in range(tables.n_steps):
-            out[i, at + 2 + step] = np.float32(upper >= tables.step_at[step])
+        out[i, at + np.uint64(1)] = min(max(above_par, -_ONE), _ONE)
+        for step in range(np.uint64(tables.n_steps)):
+            out[i, at + np.uint64(2) + step] = np.float32(upper >= tables.step_at[step])
+
+
+@kernel
+def _write_five_scored(games, out, at):
+    for i in range(len(games)):
+        out[i, at] = games[i].five_scored
 
 
 @kernel
@@ -173,13 +180,14 @@ def _write_joker(tables, games, out, at):
 @kernel
 def _write_rolls_left(games, out, at):
     for i in range(len(games)):
-        for n in range(REROLLS + 1):
-            out[i, at + n] = np.float32(games[i].rolls_left == n)
+        rolls_left = np.uint64(games[i].rolls_left)
+        for n in range(np.uint64(REROLLS + 1)):
+            out[i, at + n] = np.float32(rolls_left == n)
 
 
 @kernel
 def _write_dice(games, out, at):
     for i in range(len(games)):
         roll = games[i].roll
-        for feature in range(_N_DICE_FEATURES):
+        for feature in range(np.uint64(_N_DICE_FEATURES)):
             out[i, at + feature] = _DICE_FEATURES[roll, feature]

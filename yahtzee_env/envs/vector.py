@@ -130,6 +130,9 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             truncated,
             illegal,
         )
+        if n_illegal < 0:
+            most, wrong = self._games.n_actions - 1, codes[-1 - n_illegal]
+            raise ValueError(f"an action is 0 to {most}, not {wrong}")
         ended = terminated | truncated
         final: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
@@ -189,14 +192,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
                 f"actions must be {self.num_envs} whole numbers, one a game, "
                 f"not {codes.dtype} of shape {codes.shape}"
             )
-        codes = codes.astype(np.int64, copy=False)
-        most = self._games.n_actions - 1
-        # As unsigned numbers, negative ones are large: one pass finds both kinds of wrong ones.
-        if codes.view(np.uint64).max() > most:
-            wrong = ((codes < 0) | (codes > most)) & ~self._ended
-            if wrong.any():
-                raise ValueError(f"an action is 0 to {most}, not {codes[wrong][0]}")
-        return codes
+        return codes.astype(np.int64, copy=False)
 
     def _chosen(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
