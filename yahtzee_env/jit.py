@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -12,9 +15,25 @@ from numba.core import event
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _fingerprint() -> str:
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+_FINGERPRINT = _fingerprint()
+
+
 def kernel(function: Function) -> Function:
-    """Compile `function` on first use and keep the machine code in Numba's cache folder."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile `function` on first use and keep the machine code in Numba's cache folder.
+
+    It is compiled anew when any source file of the package has changed. Numba by itself looks at
+    the file of the function alone, not at those of the kernels that it calls.
+    """
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    # A private part of Numba, which it lacks when compilation is switched off.
+    with contextlib.suppress(AttributeError):
+        compiled._cache._cache_file._source_stamp = _FINGERPRINT
+    return cast(Function, compiled)
 
 
 class _CompileNotice(event.Listener):

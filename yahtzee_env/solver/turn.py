@@ -21,13 +21,14 @@ from yahtzee_env.dice import (
     FIVE_ALIKE,
     KEEPS,
     N_FACES,
+    N_KEEPS,
     N_PARTIAL_KEEPS,
     N_ROLLS,
     ONE_DIE_MORE,
     ROLL_PROBABILITIES,
 )
 from yahtzee_env.jit import kernel
-from yahtzee_env.kernels import legal_boxes, placed
+from yahtzee_env.kernels import legal_boxes, placed, upper_bonus
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.lanes import LANES, add, larger, load, scale, store
 
@@ -189,26 +190,38 @@ def place_in_block(tables, outcomes, future, filled, five_scored, uppers, block)
         if legal >> box & 1 and outcomes.zero[box] >= 0:
             _value_lanes(tables, future, *card, outcomes.zero[box], box, values[0])
             store(limits, 0, larger(load(limits, 0), load(values, 0)))
-    block[N_PARTIAL_KEEPS:] = limits
+    for at in range(N_PARTIAL_KEEPS, N_KEEPS):
+        store(block, at, load(limits, 0))
     for box in range(tables.n_boxes):
         if legal >> box & 1:
             for group in range(outcomes.start[box], outcomes.start[box + 1]):
                 rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
                 _value_lanes(tables, future, *card, rolls[0], box, values[0])
                 for roll in rolls:
-                    at = np.uint64(N_PARTIAL_KEEPS + roll)
-                    store(block, at, larger(load(block, at), load(values, 0)))
-    for lane in range(LANES):
-        place_five_alike(tables, future, filled, five_scored, uppers[lane], block, lane, None)
+                    row = np.uint64(N_PARTIAL_KEEPS + roll)
+                    store(block, row, larger(load(block, row), load(values, 0)))
+    for roll in FIVE_ALIKE_ROLLS:
+        legal = legal_boxes(tables, filled, five_scored, roll)
+        limits[:] = -np.inf
+        for box in range(tables.n_boxes):
+            if legal >> box & 1:
+                _value_lanes(tables, future, *card, roll, box, values[0])
+                store(limits, 0, larger(load(limits, 0), load(values, 0)))
+        store(block, np.uint64(N_PARTIAL_KEEPS + roll), load(limits, 0))
 
 
 @kernel
 def _value_lanes(tables, future, filled, five_scored, uppers, roll, box, values):
+    """`box_value` for cards that differ in their upper totals only."""
+    last = future.shape[2] - 1
+    # With the last step behind, no bonus is in the points gained; it is added lane by lane.
+    points, gained, _, five_after = placed(tables, filled, five_scored, last, roll, box)
+    card = future[filled | 1 << box, five_after]
     if tables.upper_face[box] == 0:
-        _, gained, _, five_after = placed(tables, filled, five_scored, 0, roll, box)
-        card = future[filled | 1 << box, five_after]
         for lane in range(LANES):
-            values[lane] = gained + card[uppers[lane]]
+            values[lane] = gained + card[np.uint64(uppers[lane])]
     else:
         for lane in range(LANES):
-            values[lane] = box_value(tables, future, filled, five_scored, uppers[lane], roll, box)
+            upper = uppers[lane]
+            bonus = upper_bonus(tables, upper, upper + points)
+            values[lane] = gained + bonus + card[np.uint64(min(upper + points, last))]
