@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from yahtzee_env import evaluate, load_policy
-from yahtzee_env.policies import Policy
+from yahtzee_env.policies import POLICIES, Policy
 
-BASELINES = ("random", "greedy-no-reroll", "greedy-turn")
-"""Random legal actions; the most points now without rerolls; the most expected this turn."""
+BASELINES = tuple(name for name in POLICIES if name != "optimal")
+"""Every player of the package but the optimal one, whose exact value closes the table."""
 
 Row = Mapping[str, Any]
 

@@ -7,9 +7,7 @@ over dice, so that a kept set spreads its chance over the rolls one die at a tim
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,14 +108,12 @@ class _Forward:
         cards = np.column_stack([filled[found[:, 0]], found[:, 1:]])
         self.cards += len(cards)
         batches = np.array_split(cards, -(-len(cards) // CARDS_A_BATCH))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            # The policy is asked in several threads; the sums are taken in order, in this one.
-            for done, actions in enumerate(pool.map(self._ask, batches)):
-                _carry(self.compiled, batches[done], actions, self.moments, self.box_means)
-                yield (done + 1) / len(batches)
+        for done, batch in enumerate(batches, start=1):
+            _carry(self.compiled, batch, self._ask(batch), self.moments, self.box_means)
+            yield done / len(batches)
 
-    def _ask(self, cards: NDArray[np.int64]) -> NDArray[np.int8]:
-        """(cards, 3, 252) int8: the policy's action on each card, by rolls left and roll."""
+    def _ask(self, cards: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(cards, 3, 252) int64: the policy's action on each card, by rolls left and roll."""
         games = Games(self.ruleset, len(cards) * POSITIONS)
         records = games.records.reshape(len(cards), REROLLS + 1, N_ROLLS)
         records["filled"] = cards[:, 0, None, None]
@@ -127,7 +123,7 @@ class _Forward:
         records["roll"] = np.arange(N_ROLLS)
         actions = self.policy.act(games, np.random.default_rng(0))
         games.check_legal(actions, np.zeros(len(games), bool))
-        return actions.reshape(records.shape).astype(np.int8)
+        return actions.reshape(records.shape)
 
     def result(self) -> PolicyValue:
         chance, mean, square = self.moments[-1].sum(axis=(0, 1))

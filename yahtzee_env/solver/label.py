@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,13 +15,16 @@ from yahtzee_env.kernels import is_over, legal_boxes
 from yahtzee_env.solver.lanes import LANES
 from yahtzee_env.solver.turn import Outcomes, box_value, choose, expect, place_in_lane
 
+GAMES_A_THREAD = 16_384
+"""Fewer games are not worth another thread."""
+
 
 def action_values(
     games: Games, outcomes: Outcomes, values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(n, actions) float64: the points to come after each action; NaN where it is illegal."""
     labels = np.full((len(games), games.n_actions), np.nan)
-    _label(games.compiled, outcomes, values, games.records, _by_card(games), labels, None)
+    _share_out(games, outcomes, values, labels, None)
     return labels
 
 
@@ -27,14 +33,31 @@ def best_actions(
 ) -> NDArray[np.int64]:
     """(n,) int64: the action of the highest value, the first of equal ones; 0 for games over."""
     best = np.zeros(len(games), np.int64)
-    _label(games.compiled, outcomes, values, games.records, _by_card(games), None, best)
+    _share_out(games, outcomes, values, None, best)
     return best
 
 
-def _by_card(games: Games) -> NDArray[np.int64]:
-    """An order in which games of one card, and games with equally many rolls left, meet."""
+def _share_out(
+    games: Games,
+    outcomes: Outcomes,
+    values: NDArray[np.float64],
+    labels: NDArray[np.float64] | None,
+    best: NDArray[np.int64] | None,
+) -> None:
+    """Label the games in several threads where there are many."""
     records = games.records
-    return np.lexsort((records["upper"], records["filled"], records["rolls_left"]))
+    # Games of one card, and games with equally many rolls left, meet in this order.
+    order = np.lexsort((records["upper"], records["filled"], records["rolls_left"]))
+    shares = max(1, min(os.cpu_count() or 1, len(order) // GAMES_A_THREAD))
+
+    def label(part: NDArray[np.int64]) -> None:
+        _label(games.compiled, outcomes, values, records, part, labels, best)
+
+    if shares == 1:
+        label(order)
+        return
+    with ThreadPoolExecutor(shares) as pool:
+        list(pool.map(label, np.array_split(order, shares)))
 
 
 @kernel
