@@ -20,7 +20,7 @@ from jsonargparse.typing import (
     restricted_number_type,
 )
 
-from yahtzee_env.rules import RULESETS
+from yahtzee_env.family import RULESETS
 
 RulesetName = Literal[*RULESETS]
 Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")

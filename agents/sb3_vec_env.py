@@ -15,9 +15,10 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from yahtzee_env.dice import N_HOLDS
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.observation import observation_bounds
-from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 
 
 class GamesVecEnv(VecEnv):

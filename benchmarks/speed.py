@@ -25,9 +25,9 @@ from rich.progress import track
 from rich.table import Table
 
 import yahtzee_env
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.policies import OptimalPolicy
-from yahtzee_env.rules import get_ruleset
 from yahtzee_env.solver import solve
 from yahtzee_env.solver.sweep import reachable_cards, sweep
 

@@ -12,8 +12,9 @@ from gymnasium.error import DependencyNotInstalled
 import yahtzee_env
 from yahtzee_env import RULESETS, Box, Ruleset, State, YahtzeeEnv, YahtzeeVectorEnv
 from yahtzee_env.dice import N_HOLDS
+from yahtzee_env.family import upper_boxes
 from yahtzee_env.game import Games
-from yahtzee_env.rules import MAX_BOXES, upper_boxes
+from yahtzee_env.rules import MAX_BOXES
 
 SIXES_REACH_63 = State(
     (1, 2, 6, 6, 6), 1, {"ones": 3, "twos": 6, "threes": 9, "fours": 12, "fives": 15}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from yahtzee_env import Ruleset, get_ruleset, solve
-from yahtzee_env.rules import upper_boxes
+from yahtzee_env.family import upper_boxes
 from yahtzee_env.solver import solution as solver
 from yahtzee_env.solver.cache import FOLDER_VARIABLE, cache_file, cache_folder, read
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from yahtzee_env.evaluation import compare as compare
     from yahtzee_env.evaluation import evaluate as evaluate
     from yahtzee_env.evaluation import policy_value as policy_value
+    from yahtzee_env.family import RULESETS as RULESETS
+    from yahtzee_env.family import get_ruleset as get_ruleset
+    from yahtzee_env.family import score as score
     from yahtzee_env.game import State as State
     from yahtzee_env.observation import observation_names as observation_names
     from yahtzee_env.policies import load_policy as load_policy
-    from yahtzee_env.rules import RULESETS as RULESETS
     from yahtzee_env.rules import Box as Box
     from yahtzee_env.rules import Ruleset as Ruleset
-    from yahtzee_env.rules import get_ruleset as get_ruleset
-    from yahtzee_env.rules import score as score
     from yahtzee_env.solver import solve as solve
 
 __version__ = "0.1.0"
@@ -34,11 +34,11 @@ _HOMES = {
     "YahtzeeVectorEnv": "envs",
     "State": "game",
     "observation_names": "observation",
-    "RULESETS": "rules",
+    "RULESETS": "family",
     "Box": "rules",
     "Ruleset": "rules",
-    "get_ruleset": "rules",
-    "score": "rules",
+    "get_ruleset": "family",
+    "score": "family",
     "solve": "solver",
     "load_policy": "policies",
     "evaluate": "evaluation",

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from yahtzee_env.envs import YahtzeeEnv, YahtzeeVectorEnv
-from yahtzee_env.rules import Ruleset, get_ruleset, upper_boxes
+from yahtzee_env.family import get_ruleset, upper_boxes
+from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.sweep import reachable_cards, sweep
 
 SINGLE_STEPS = 20_000

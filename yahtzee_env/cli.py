@@ -15,10 +15,11 @@ import numpy as np
 from yahtzee_env.bench import measure_speed
 from yahtzee_env.evaluation import PolicyValue, compare, evaluate, policy_value
 from yahtzee_env.evaluation.tables import INSTALL, plain_table, rich_table
+from yahtzee_env.family import RULESETS, get_ruleset
 from yahtzee_env.game import Games, State, check_state
 from yahtzee_env.kernels import REROLLS
 from yahtzee_env.policies import Policy, load_policy
-from yahtzee_env.rules import RULESETS, Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
 
 if TYPE_CHECKING:

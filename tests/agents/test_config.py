@@ -5,7 +5,7 @@ import yaml
 
 from agents.config import TrainConfig, parse
 from agents.train import main
-from yahtzee_env.rules import RULESETS
+from yahtzee_env.family import RULESETS
 
 CONFIGS = sorted(Path("configs").glob("*.yaml"))
 

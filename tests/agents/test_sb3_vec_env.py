@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 import yahtzee_env  # noqa: F401  (registers the environments)
 from agents.sb3_vec_env import GamesVecEnv
-from yahtzee_env.rules import RULESETS
+from yahtzee_env.family import RULESETS
 
 N = 8
 

@@ -19,8 +19,9 @@ from yahtzee_env.envs.settings import (
     Settings,
     raw_observation,
 )
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games, State, check_start
-from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 
 
 class YahtzeeEnv(gym.Env[Any, Any]):

@@ -20,8 +20,9 @@ from yahtzee_env.envs.settings import (
     Settings,
     raw_observation,
 )
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games, State, check_start, check_state
-from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 
 
 class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):

@@ -23,11 +23,12 @@ from yahtzee_env.dice import (
     ONE_DIE_MORE,
     ROLL_PROBABILITIES,
 )
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import REROLLS, placed
 from yahtzee_env.policies import Policy, as_policy
-from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.sweep import card_shape, layers
 from yahtzee_env.tables import compile_ruleset
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from yahtzee_env.evaluation.play import OnIllegal, Played, play
 from yahtzee_env.evaluation.result import CardSummary, Evaluation, luck_of, worst_mistakes
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.policies import OptimalPolicy, as_policy
-from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
 
 PILOT_GAMES = 500

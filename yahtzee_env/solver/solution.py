@@ -9,8 +9,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games, State
-from yahtzee_env.rules import Ruleset, get_ruleset
+from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import cache as kept
 from yahtzee_env.solver.label import action_values
 from yahtzee_env.solver.moments import score_variance
