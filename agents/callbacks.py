@@ -51,11 +51,16 @@ class GreedyEvaluation(BaseCallback):
 
 
 class ProgressBar(BaseCallback):
-    """Shows steps, speed and the score of the last evaluation; to be closed after training."""
+    """Shows steps, speed and the score of the last evaluation; to be closed after training.
+
+    Where the output is no terminal it writes a line for each evaluation instead.
+    """
 
     def __init__(self, evaluation: GreedyEvaluation, visible: bool = True) -> None:
         super().__init__()
         self.evaluation = evaluation
+        self._visible = visible
+        self._told: float | None = None
         self._bar = Progress(
             TextColumn("training"),
             BarColumn(),
@@ -84,6 +89,10 @@ class ProgressBar(BaseCallback):
         mean = self.evaluation.mean
         score = "-" if mean is None else f"{mean:.1f}"
         self._bar.update(self._task, completed=self.num_timesteps, speed=speed, score=score)
+        if mean != self._told and self._visible and not self._bar.console.is_terminal:
+            self._told = mean
+            done = f"{self.num_timesteps:,} of {self.model._total_timesteps:,} steps"
+            self._bar.console.print(f"{done}, {speed:,.0f} steps/s, score {score}")
 
     def _on_training_end(self) -> None:
         self._on_rollout_end()

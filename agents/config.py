@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from argparse import ArgumentError
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from jsonargparse.typing import (
 from yahtzee_env.family import RULESETS
 
 RulesetName = Literal[*RULESETS]
+MOST_THREADS = 256
 Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")
 
 
@@ -119,6 +121,13 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[\w.-]+", self.name):
             raise ValueError(f"name must be letters, digits and any of _.-, not {self.name!r}")
+        if self.threads is not None and self.threads > MOST_THREADS:
+            raise ValueError(f"threads must be null or 1 to {MOST_THREADS}, not {self.threads}")
+        for prefix, group in (("", self), ("ppo.", self.ppo)):
+            for item in fields(group):
+                value = getattr(group, item.name)
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise ValueError(f"{prefix}{item.name} must be a finite number, not {value}")
         collected = self.n_envs * self.ppo.n_steps
         if collected % self.ppo.batch_size:
             raise ValueError(
@@ -185,7 +194,9 @@ def explain(message: str) -> str:
         return f"there is no config file {missing[1]!r}"
     if "Unexpected config" in text or "must be a mapping" in text:
         return f"a config file must map keys to values, and so must {', '.join(_groups())} in it"
-    if bad := re.match(r'Parser key "([^"]+)"', text):
+    if (bad := re.match(r'Parser key "([^"]+)"', text)) and bad[1] == "config":
+        return f"--config must name a YAML file{_given(text)}"
+    if bad:
         return f"{bad[1]} must be {_allowed(keys[bad[1]])}{_given(text)}"
     if unknown := re.match(r"Group '(.+)' does not accept option '(.+)'", text):
         return _unknown(f"{unknown[1]}.{unknown[2]}", keys)

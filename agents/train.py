@@ -78,7 +78,8 @@ def train(config: TrainConfig, folder: Path, show_progress: bool = True) -> PPO:
         model.learn(whole_rollouts(config), [evaluation, bar])
     finally:
         bar.close()
-    write_beside(folder / MODEL, model.save)
+        # A run that is stopped keeps what it has learned.
+        write_beside(folder / MODEL, model.save)
     return model
 
 
@@ -113,13 +114,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config, options = parse(sys.argv[1:] if arguments is None else arguments)
         folder = open_run_folder(config.name, options.run_dir, options.force)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     try:
         run(config, folder)
     except KeyboardInterrupt:
-        print(f"stopped; the logs so far are in {folder}", file=sys.stderr)
+        print(f"stopped; the agent and the logs so far are in {folder}", file=sys.stderr)
         return 130
     return 0
 

@@ -462,3 +462,15 @@ def test_each_environment_plays_by_its_own_rules(ruleset):
     expected = play_games(env.unwrapped)
     for other in (by_object, by_dictionary):
         assert_same(play_games(other), expected)
+
+
+@pytest.mark.parametrize("reward", ["x", None, float("nan"), float("inf")])
+def test_an_illegal_reward_that_is_no_finite_number_is_refused_at_once(reward):
+    with pytest.raises(ValueError, match="illegal_reward must be a finite number"):
+        YahtzeeEnv(illegal_action="penalty", illegal_reward=reward)
+
+
+@pytest.mark.parametrize("state", ["x", {"dice": (1, 2, 3, 4, 5)}, State((1, 2, 3, 4, 5), 2, None)])
+def test_a_start_that_is_no_state_is_refused(state):
+    with pytest.raises(ValueError, match="must be a State"):
+        YahtzeeEnv().reset(options={"state": state})

@@ -499,3 +499,10 @@ def test_tables_need_rich(monkeypatch):
     for table in (evaluation_table, lambda one: summary_table([one])):
         with pytest.raises(ImportError, match=r'pip install "yahtzee-env\[cli\]"'):
             table(result)
+
+
+def test_a_policy_that_changes_its_mind_has_no_exact_value():
+    rng = np.random.default_rng(1)
+    fickle = FunctionPolicy(lambda _, masks: (masks * rng.random(masks.shape)).argmax(axis=1))
+    with pytest.raises(ValueError, match="chooses differently"):
+        policy_value(fickle, "yacht")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import plain
 import pytest
+from gymnasium import spaces
 from helpers import (
     N_HOLDS,
     random_choices,
@@ -175,3 +176,14 @@ def test_one_policy_may_play_several_rule_sets_in_turn():
         np.testing.assert_array_equal(
             policy.act(games, RNG), load_policy("greedy-turn").act(games, RNG)
         )
+
+
+def test_models_of_other_observations_are_refused():
+    class Model:
+        observation_space = spaces.Dict({"dice": spaces.Discrete(6)})
+
+        def predict(self, observations, deterministic=True):
+            raise AssertionError("never asked")
+
+    with pytest.raises(ValueError, match="flat observation"):
+        ModelPolicy(Model())

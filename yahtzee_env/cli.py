@@ -169,13 +169,17 @@ def _solve(options: Any) -> Report:
         "ruleset": solution.ruleset.name,
         "start_value": solution.start_value,
         "standard_deviation": solution.standard_deviation,
+        "reachable_cards": solution.reachable_cards,
         "reachable_share": solution.reachable_share,
         "seconds": seconds,
     }
     rows = [
         ("expected score", f"{solution.start_value:.6f}"),
         ("standard deviation of a game", f"{solution.standard_deviation:.3f}"),
-        ("cards that can occur", f"{solution.reachable_share:.1%}"),
+        (
+            "cards that can occur",
+            f"{solution.reachable_cards:,} ({solution.reachable_share:.1%} of all)",
+        ),
         ("seconds to solve or to read", f"{seconds:.2f}"),
     ]
     return _rows(f"perfect play of {solution.ruleset.name}", rows, data)

@@ -220,9 +220,14 @@ class Games:
 def check_state(ruleset: Ruleset, state: State) -> None:
     """Refuse a position that the rules cannot lead to.
 
+    Looks at the dice, each box, the fill order and the number of extra bonuses; not for an order of
+    turns that leads there.
+
     Raises:
         ValueError: naming what is wrong and what is allowed.
     """
+    if not isinstance(state, State) or not isinstance(state.card, Mapping):
+        raise ValueError(f"a position must be a State with a card of box names, not {state!r}")
     roll_index(state.dice)
     if state.rolls_left not in range(REROLLS + 1):
         raise ValueError(f"rolls_left must be 0 to {REROLLS}, not {state.rolls_left!r}")

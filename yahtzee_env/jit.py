@@ -29,7 +29,11 @@ def kernel(function: Function) -> Function:
     It is compiled anew when any source file of the package has changed. Numba by itself looks at
     the file of the function alone, not at those of the kernels that it calls.
     """
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled: Any = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return cast(Function, numba.njit(**options)(function))
     # A private part of Numba, which it lacks when compilation is switched off.
     with contextlib.suppress(AttributeError):
         compiled._cache._cache_file._source_stamp = _FINGERPRINT

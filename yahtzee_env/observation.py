@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import COUNTS, N_DICE, N_FACES
+from yahtzee_env.family import get_ruleset
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import (
     NO_JOKER,
@@ -49,8 +50,13 @@ _PER_POINT = np.float32(1 / POINTS_SCALE)
 
 
 @lru_cache(maxsize=64)
-def observation_names(ruleset: Ruleset) -> tuple[str, ...]:
-    """The name of each feature of the flat observation, in order."""
+def observation_names(ruleset: str | Ruleset) -> tuple[str, ...]:
+    """The name of each feature of the flat observation, in order.
+
+    Raises:
+        ValueError: for an unknown rule set.
+    """
+    ruleset = get_ruleset(ruleset)
     faces, counts = range(1, N_FACES + 1), range(N_DICE + 1)
     names = [f"open_{box}" for box in ruleset.box_names]
     names += [f"pays_{box}" for box in ruleset.box_names]

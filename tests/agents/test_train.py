@@ -12,7 +12,7 @@ from agents.ppo import PPO, make_ppo
 from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, spawn_seeds, train, whole_rollouts
 from yahtzee_env import evaluate
-from yahtzee_env.policies import ModelPolicy
+from yahtzee_env.policies import POLICIES, ModelPolicy
 
 SMALL = TrainConfig(
     name="small",
@@ -140,14 +140,40 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     command = [*arguments.split(), "--run-dir", str(folder)]
     assert main(command) == 0
     printed = capsys.readouterr().out
-    for player in ("random", "greedy-no-reroll", "greedy-turn", "ppo", "optimum"):
+    players = [*(name for name in POLICIES if name != "optimal"), "ppo"]
+    for player in [*players, "optimum"]:
         assert player in printed
     result = json.loads((folder / "result.json").read_text())
     assert (result["ruleset"], result["threads"], result["timesteps"]) == ("yatzy", 1, 2048)
-    assert [row["games"] for row in result["scores"]] == [20] * 4
+    assert [row["player"] for row in result["scores"]] == players
+    assert {row["games"] for row in result["scores"]} == {20}
     resolved, _ = parse(["--config", str(folder / "config.yaml")])
     assert (resolved.ruleset, resolved.ppo.batch_size) == ("yatzy", 128)
     assert PPO.load(folder / "model.zip", device="cpu").action_space.n == 46
     assert main(command) == 2
     assert "not empty" in capsys.readouterr().err
     assert main([*command, "--force"]) == 0
+
+
+def test_a_run_that_is_stopped_keeps_its_agent(tmp_path, capsys, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PPO, "learn", stop)
+    assert main(["--run-dir", str(tmp_path / "run")]) == 130
+    assert "stopped" in capsys.readouterr().err
+    assert PPO.load(tmp_path / "run" / "model.zip").num_timesteps == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--threads", "100000"], "threads must be null or 1 to 256"),
+        (["--ppo.learning_rate", "inf"], "ppo.learning_rate must be a finite number"),
+        (["--config", "."], "--config must name a YAML file"),
+        (["--run-dir", "/dev/null/run"], "/dev/null"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_sentence(arguments, message, capsys):
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err

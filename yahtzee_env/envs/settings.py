@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,6 +43,8 @@ class Settings:
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
+        if not isinstance(self.illegal_reward, int | float) or not isfinite(self.illegal_reward):
+            raise ValueError(f"illegal_reward must be a finite number, not {self.illegal_reward!r}")
 
     @property
     def reward_when_illegal(self) -> float:

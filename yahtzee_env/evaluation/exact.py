@@ -79,6 +79,11 @@ def policy_value(
         raise ValueError(f"{player.name} is not deterministic: only such a policy has exact values")
     rules = get_ruleset(ruleset)
     forward = _Forward(player, rules)
+    empty = np.zeros((1, 3), np.int64)
+    if (forward.ask(empty) != forward.ask(empty)).any():
+        raise ValueError(
+            f"{player.name} chooses differently when asked twice: it has no exact value"
+        )
     all_filled = 1 << len(rules.boxes)
     begun = 0
     for filled in reversed(layers(len(rules.boxes))):
@@ -110,10 +115,10 @@ class _Forward:
         self.cards += len(cards)
         batches = np.array_split(cards, -(-len(cards) // CARDS_A_BATCH))
         for done, batch in enumerate(batches, start=1):
-            _carry(self.compiled, batch, self._ask(batch), self.moments, self.box_means)
+            _carry(self.compiled, batch, self.ask(batch), self.moments, self.box_means)
             yield done / len(batches)
 
-    def _ask(self, cards: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ask(self, cards: NDArray[np.int64]) -> NDArray[np.int64]:
         """(cards, 3, 252) int64: the policy's action on each card, by rolls left and roll."""
         games = Games(self.ruleset, len(cards) * POSITIONS)
         records = games.records.reshape(len(cards), REROLLS + 1, N_ROLLS)

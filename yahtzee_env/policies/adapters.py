@@ -38,9 +38,15 @@ class ModelPolicy:
 
     A model whose `predict` takes `action_masks` gets them; one that does not may choose illegal
     actions (see `evaluate(on_illegal=...)`).
+
+    Raises:
+        ValueError: for a model of other observations.
     """
 
     def __init__(self, model: Any, name: str = "model", deterministic: bool = True) -> None:
+        space = getattr(model, "observation_space", None)
+        if space is not None and getattr(space, "shape", None) is None:
+            raise ValueError(f"{name} must be trained on the flat observation, not on {space}")
         self.model = model
         self.name = name
         self.deterministic = deterministic

@@ -27,7 +27,8 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 def cache_folder() -> Path:
     """Where solutions are kept."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("yahtzee-env"))
+    wanted = os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("yahtzee-env")
+    return Path(wanted).expanduser()
 
 
 def cache_file(ruleset: Ruleset) -> Path:

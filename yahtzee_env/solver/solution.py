@@ -51,6 +51,11 @@ class Solution:
         return math.sqrt(score_variance(self.ruleset, self.card_values))
 
     @property
+    def reachable_cards(self) -> int:
+        """How many cards can occur at the start of a turn or the end of a game."""
+        return int(np.count_nonzero(~np.isnan(self.card_values)))
+
+    @property
     def reachable_share(self) -> float:
         """The share of all cards that can occur."""
         return float(1.0 - np.isnan(self.card_values).mean())
