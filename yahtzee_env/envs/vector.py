@@ -243,7 +243,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
     def _observe(self, chosen: NDArray[np.bool_] | None) -> tuple[Any, dict[str, Any]]:
         """What `reset` and `step` return of the games; infos of the chosen ones, None for all."""
-        observations, infos = _observe(self._games, self._settings)
+        observations, infos = _observations_and_infos(self._games, self._settings)
         if chosen is None:
             return observations, _with_presence(infos, np.ones(self.num_envs, bool))
         for values in infos.values():
@@ -252,7 +252,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
     def _final(self, ended: NDArray[np.bool_], illegal: NDArray[np.bool_]) -> dict[str, Any]:
         """How the games that ended look, in the form of Gymnasium's `SyncVectorEnv`."""
-        last, last_infos = _observe(self._games.select(ended), self._settings)
+        last, last_infos = _observations_and_infos(self._games.select(ended), self._settings)
         final_obs = np.full(self.num_envs, None, object)
         for row, i in enumerate(np.flatnonzero(ended)):
             final_obs[i] = _row(last, row)
@@ -273,7 +273,7 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
     raise ValueError(f"autoreset_mode must be NEXT_STEP or SAME_STEP, not {mode!r}")
 
 
-def _observe(games: Games, settings: Settings) -> tuple[Any, dict[str, Any]]:
+def _observations_and_infos(games: Games, settings: Settings) -> tuple[Any, dict[str, Any]]:
     features, masks = games.observe()
     infos = {"action_mask": masks, "score": games.records["score"].astype(np.int64)}
     return (features if settings.observation == "flat" else raw_observation(games)), infos
