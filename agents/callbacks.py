@@ -1,66 +1,206 @@
-"""What happens beside the learning: evaluations and the progress bar."""
+"""What happens beside the learning, always between an update and the next rollout."""
 
 from __future__ import annotations
 
+import signal
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import HParam
 
+from agents.config import EvaluationConfig
+from agents.history import History
+from agents.run_folder import BEST, EVALUATIONS
 from yahtzee_env import evaluate
+from yahtzee_env.evaluation import Evaluation
+from yahtzee_env.files import write_beside
 from yahtzee_env.policies import ModelPolicy
 
 
-class GreedyEvaluation(BaseCallback):
-    """Plays greedy games, always with action masks, at intervals and at the end of training.
-
-    Logs `eval/mean_reward`, the mean score in points, and `eval/mean_reward_sem`.
-
-    Args:
-        ruleset: the rules.
-        games: games of each evaluation, the same ones every time.
-        every: environment steps between two evaluations.
-        seed: the seed of the games.
-    """
-
-    def __init__(self, ruleset: str, games: int, every: int, seed: int) -> None:
-        super().__init__()
-        self.ruleset, self.games, self.every, self.seed = ruleset, games, every, seed
-        self.mean: float | None = None
-        self._next = every
+class BetweenUpdates(BaseCallback):
+    """Calls `_between_updates` when an update is done and nothing of the next rollout."""
 
     def _on_step(self) -> bool:
         return True
 
-    def _on_rollout_end(self) -> None:
-        # The last rollout is followed by the evaluation at the end.
-        if self._next <= self.num_timesteps < self.model._total_timesteps:
-            self._next = self.num_timesteps + self.every
+    def _on_rollout_start(self) -> None:
+        self._between_updates()
+
+    def _between_updates(self) -> None:
+        raise NotImplementedError
+
+
+class GreedyEvaluation(BetweenUpdates):
+    """Plays greedy games, always with action masks, at intervals and at the end of training.
+
+    Logs them under `eval/`, keeps them in the history and in a CSV file of the run folder, and
+    saves the model there whenever its luck-adjusted score is the best so far.
+
+    Args:
+        ruleset: the rules.
+        settings: how often, and how many games, the same ones every time.
+        seed: the seed of the games.
+        history: where the results go.
+        folder: the run folder.
+    """
+
+    def __init__(
+        self,
+        ruleset: str,
+        settings: EvaluationConfig,
+        seed: int,
+        history: History,
+        folder: Path,
+    ) -> None:
+        super().__init__()
+        self.ruleset, self.settings, self.seed = ruleset, settings, seed
+        self.history, self.folder = history, folder
+
+    def _between_updates(self) -> None:
+        every = self.settings.every
+        if self.num_timesteps // every > self.history.last_evaluated // every:
             self._evaluate()
 
     def _on_training_end(self) -> None:
-        self._evaluate()
-        self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
-        self.logger.dump(self.num_timesteps)
+        if self.num_timesteps > self.history.last_evaluated:
+            self._evaluate()
 
     def _evaluate(self) -> None:
-        result = evaluate(ModelPolicy(self.model), self.ruleset, games=self.games, seed=self.seed)
-        self.mean = result.mean
-        self.logger.record("eval/mean_reward", result.mean)
-        self.logger.record("eval/mean_reward_sem", result.sem)
+        history, begun = self.history, time.monotonic()
+        policy = ModelPolicy(self.model)
+        result = evaluate(policy, self.ruleset, games=self.settings.games, seed=self.seed)
+        history.evaluating += time.monotonic() - begun
+        history.evaluations.append(self._row(result))
+        history.write(self.folder / EVALUATIONS)
+        if history.best is history.evaluations[-1]:
+            write_beside(self.folder / BEST, self.model.save)
+        for name, value in _scalars(result).items():
+            self.logger.record(f"eval/{name}", value)
+        self.logger.record("time/evaluation_share", history.evaluating / history.seconds)
+        self.logger.dump(self.num_timesteps)
+
+    def _row(self, result: Evaluation) -> dict[str, float]:
+        return {
+            "timesteps": self.num_timesteps,
+            "games": self.training_env.finished_games,
+            "seconds": round(self.history.seconds, 1),
+            "mean": result.mean,
+            "sem": result.sem,
+            "luck_adjusted_mean": result.luck_adjusted_mean,
+            "luck_adjusted_sem": result.luck_adjusted_sem,
+            **{f"regret_{_key(kind)}": lost for kind, lost in result.regret_by_decision.items()},
+            "upper_bonus_rate": result.upper_bonus_rate,
+        }
 
 
-class ProgressBar(BaseCallback):
+def _scalars(result: Evaluation) -> dict[str, float]:
+    by_kind = result.regret_by_decision.items()
+    return {
+        "mean_reward": result.mean,
+        "score_luck_adjusted": result.luck_adjusted_mean,
+        "pct_of_optimal": result.pct_of_optimal,
+        "regret_per_game": result.regret_per_game,
+        **{f"regret_per_game/{_key(kind)}": lost for kind, lost in by_kind},
+        "upper_bonus_rate": result.upper_bonus_rate,
+    }
+
+
+def _key(kind: str) -> str:
+    return kind.replace(" ", "_")
+
+
+class HyperParameters(BetweenUpdates):
+    """Shows the configuration and the score it led to in TensorBoard's table of runs."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.settings = settings
+
+    def _on_training_start(self) -> None:
+        self.logger.record("hparams", HParam(dict(self.settings), {"eval/score_luck_adjusted": 0}))
+
+    def _between_updates(self) -> None:
+        pass
+
+
+class Stopped(Exception):
+    """The user or the system asked the run to stop, and its checkpoint is written."""
+
+
+class StopRequest:
+    """Whether the process was asked to stop, by Ctrl-C or SIGTERM.
+
+    Attributes:
+        signal: the number of the signal, 0 while there was none.
+    """
+
+    signal = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take note of the first signal only: the next one ends the process at once."""
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def note(number: int, frame: Any) -> None:
+            self.signal = number
+            restore()
+
+        def restore() -> None:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+        for number in before:
+            signal.signal(number, note)
+        try:
+            yield
+        finally:
+            restore()
+
+
+class Checkpoints(BetweenUpdates):
+    """Saves everything that the run needs to go on, at intervals, at a stop and at the end.
+
+    Args:
+        save: writes the checkpoint.
+        every: environment steps between two checkpoints.
+        stop: raises `Stopped`, after saving, once this asks for it.
+    """
+
+    def __init__(self, save: Callable[[], None], every: int, stop: StopRequest) -> None:
+        super().__init__()
+        self.save, self.every, self.stop = save, every, stop
+
+    def _on_training_start(self) -> None:
+        self._saved = self.num_timesteps
+
+    def _between_updates(self) -> None:
+        stop = self.stop.signal
+        if stop or self.num_timesteps // self.every > self._saved // self.every:
+            self._saved = self.num_timesteps
+            self.save()
+        if stop:
+            raise Stopped
+
+    def _on_training_end(self) -> None:
+        self.save()
+
+
+class ProgressBar(BetweenUpdates):
     """Shows steps, speed and the score of the last evaluation; to be closed after training.
 
     Where the output is no terminal it writes a line for each evaluation instead.
     """
 
-    def __init__(self, evaluation: GreedyEvaluation, visible: bool = True) -> None:
+    def __init__(self, history: History, visible: bool = True) -> None:
         super().__init__()
-        self.evaluation = evaluation
+        self.history = history
         self._visible = visible
-        self._told: float | None = None
+        self._told = history.last_evaluated
         self._bar = Progress(
             TextColumn("training"),
             BarColumn(),
@@ -81,18 +221,16 @@ class ProgressBar(BaseCallback):
         self._task = self._bar.add_task("", total=total, speed=0.0, score="-")
         self._bar.start()
 
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
+    def _between_updates(self) -> None:
         speed = (self.num_timesteps - self._first) / (time.monotonic() - self._begun)
-        mean = self.evaluation.mean
-        score = "-" if mean is None else f"{mean:.1f}"
+        rows = self.history.evaluations
+        score = f"{rows[-1]['luck_adjusted_mean']:.2f}" if rows else "-"
         self._bar.update(self._task, completed=self.num_timesteps, speed=speed, score=score)
-        if mean != self._told and self._visible and not self._bar.console.is_terminal:
-            self._told = mean
-            done = f"{self.num_timesteps:,} of {self.model._total_timesteps:,} steps"
-            self._bar.console.print(f"{done}, {speed:,.0f} steps/s, score {score}")
+        if self.history.last_evaluated != self._told and self._visible:
+            self._told = self.history.last_evaluated
+            if not self._bar.console.is_terminal:
+                done = f"{self.num_timesteps:,} of {self.model._total_timesteps:,} steps"
+                self._bar.console.print(f"{done}, {speed:,.0f} steps/s, score {score}")
 
     def _on_training_end(self) -> None:
-        self._on_rollout_end()
+        self._between_updates()

@@ -21,6 +21,7 @@ from jsonargparse.typing import (
     restricted_number_type,
 )
 
+from agents.run_folder import CONFIG
 from yahtzee_env.family import RULESETS
 
 RulesetName = Literal[*RULESETS]
@@ -96,6 +97,7 @@ class TrainConfig:
         seed: decides training games, evaluation games and first weights
         threads: processor threads; null for all cores, at most 4
         total_timesteps: environment steps of the whole training
+        checkpoint_every: environment steps between two checkpoints
         n_envs: games side by side
         points_per_reward: the learner's rewards are points over this
         network: see NetworkConfig
@@ -112,6 +114,7 @@ class TrainConfig:
     seed: NonNegativeInt = 1
     threads: PositiveInt | None = None
     total_timesteps: PositiveInt = 5_000_000
+    checkpoint_every: PositiveInt = 500_000
     n_envs: PositiveInt = 512
     points_per_reward: PositiveFloat = 30.0
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -140,6 +143,21 @@ class TrainConfig:
         return yaml.safe_dump(_plain(asdict(self)), sort_keys=False)
 
 
+def flat(config: TrainConfig) -> dict[str, str | int | float]:
+    """Every key of an experiment, dotted, with its value; what is no number or text, as text."""
+    values: dict[str, str | int | float] = {}
+
+    def collect(group: dict[str, Any], prefix: str) -> None:
+        for name, value in group.items():
+            if isinstance(value, dict):
+                collect(value, f"{prefix}{name}.")
+            else:
+                values[prefix + name] = value if isinstance(value, int | float) else str(value)
+
+    collect(_plain(asdict(config)), "")
+    return values
+
+
 @dataclass(frozen=True)
 class Options:
     """What to do with the run folder; no part of the experiment.
@@ -147,14 +165,18 @@ class Options:
     Attributes:
         run_dir: the run folder; null for a new one in runs/ under the experiment's name
         force: overwrite the run that the folder holds
+        resume: go on with the run that the folder holds
     """
 
     run_dir: Path | None = None
     force: bool = False
+    resume: bool = False
 
 
 def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
     """The experiment and options of a command line such as ``--config FILE --seed 2``.
+
+    ``--resume RUN`` stands alone: the experiment is that of the run folder.
 
     Raises:
         ValueError: in one sentence that names the key and what is allowed.
@@ -164,14 +186,29 @@ def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
     parser.add_class_arguments(TrainConfig)
     parser.add_argument("--run-dir", type=Path | None, default=None, help="the run folder")
     parser.add_argument("--force", action="store_true", help="overwrite the run in the folder")
+    parser.add_argument(
+        "--resume", type=Path | None, metavar="RUN", help="go on with the run in a folder"
+    )
     try:
         values = parser.parse_args(list(arguments))
         config = parser.instantiate(values)
+        if config.resume is not None:
+            return _of_run(config.resume, arguments)
         names = {item.name for item in fields(TrainConfig)}
         experiment = TrainConfig(**{name: config[name] for name in names})
     except (ArgumentError, TypeError) as error:
         raise ValueError(explain(str(error))) from None
     return experiment, Options(config.run_dir, config.force)
+
+
+def _of_run(folder: Path, arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
+    if [*arguments] not in (["--resume", str(folder)], [f"--resume={folder}"]):
+        raise ValueError("--resume takes the folder of a run and no other argument beside it")
+    path = folder / CONFIG
+    if not path.is_file():
+        raise ValueError(f"there is no run to resume in {folder}: it has no {CONFIG}")
+    experiment, _ = parse(["--config", str(path)])
+    return experiment, Options(folder, resume=True)
 
 
 _ALLOWED = {

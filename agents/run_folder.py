@@ -1,4 +1,4 @@
-"""The folder of a run: where it is, what it tells about itself, files written all or nothing."""
+"""The folder of a run: where it is, what is in it, what it tells about its origin."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from yahtzee_env.files import PARTIAL, write_beside
+
 RUNS = Path("runs")
-MODEL, CONFIG, RESULT = "model.zip", "config.yaml", "result.json"
-LEFT_BY_A_RUN = (MODEL, CONFIG, RESULT, "progress.csv", "events.out.tfevents.*")
+CONFIG, RESULT, EVALUATIONS = "config.yaml", "result.json", "evaluations.csv"
+CHECKPOINT, BEST, LAST, AGENT = "checkpoint.pt", "best.zip", "last.zip", "agent.npz"
+EVENTS = "events.out.tfevents.*"
+LEFT_BY_A_RUN = (CONFIG, RESULT, EVALUATIONS, CHECKPOINT, BEST, LAST, AGENT, EVENTS)
 
 
 def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
@@ -26,12 +29,25 @@ def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"run folder {folder} is a file")
     if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise ValueError(f"run folder {folder} is not empty; --force overwrites the run in it")
+        raise ValueError(
+            f"run folder {folder} is not empty; --force overwrites the run in it, "
+            "and --resume goes on with it"
+        )
     folder.mkdir(parents=True, exist_ok=True)
-    for pattern in LEFT_BY_A_RUN:
+    _remove(folder, *LEFT_BY_A_RUN)
+    return folder
+
+
+def reopen_run_folder(folder: Path) -> Path:
+    """The folder of a run that is to go on, free of what a killed process left half-written."""
+    _remove(folder, f"{PARTIAL}*")
+    return folder
+
+
+def _remove(folder: Path, *patterns: str) -> None:
+    for pattern in patterns:
         for path in folder.glob(pattern):
             path.unlink()
-    return folder
 
 
 def _free_folder(name: str) -> Path:
@@ -39,13 +55,6 @@ def _free_folder(name: str) -> Path:
     while (RUNS / f"{name}-{number}").exists():
         number += 1
     return RUNS / f"{name}-{number}"
-
-
-def write_beside(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a neighbouring file, then put it in place: readers never see a half."""
-    beside = path.with_name(f".partial-{path.name}")
-    write(beside)
-    os.replace(beside, path)
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -32,6 +32,9 @@ class GamesVecEnv(VecEnv):
         ruleset: a rule set, its name, or its dictionary.
         n_envs: the number of games.
         points_per_reward: the points that make a reward of 1.
+
+    Attributes:
+        finished_games: how many games have ended.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class GamesVecEnv(VecEnv):
         self._games = Games(rules, n_envs)
         self._masks = np.zeros((n_envs, self._games.n_actions), bool)
         self._lengths = np.zeros(n_envs, np.int64)
+        self.finished_games = 0
         self._actions = np.zeros(n_envs, np.int64)
         self._seeded = False
         self._begun = time.time()
@@ -82,6 +86,28 @@ class GamesVecEnv(VecEnv):
             self._end(dones, infos)
         rewards = (points / self.points_per_reward).astype(np.float32)
         return self._observe(), rewards, dones, infos
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that decides how the games go on."""
+        return {
+            "records": self._games.records.view(np.uint8).copy(),
+            "lengths": self._lengths.copy(),
+            "finished": np.array(self.finished_games),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        """Go back to what `state` told of the same number of games; returns the observations.
+
+        Raises:
+            ValueError: for another number of games.
+        """
+        if len(state["lengths"]) != self.num_envs:
+            raise ValueError(f"the state is of {len(state['lengths'])} games, not {self.num_envs}")
+        self._games.records[:] = state["records"].view(self._games.records.dtype)
+        self._lengths[:] = state["lengths"]
+        self.finished_games = int(state["finished"])
+        self._seeded = True
+        return self._observe()
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
@@ -125,6 +151,7 @@ class GamesVecEnv(VecEnv):
 
     def _end(self, dones: NDArray[np.bool_], infos: list[dict[str, Any]]) -> None:
         """Report the games that ended as `Monitor` does, and begin them anew."""
+        self.finished_games += int(dones.sum())
         ended = self._games.select(dones)
         last, _ = ended.observe()
         elapsed = round(time.time() - self._begun, 6)

@@ -1,41 +1,61 @@
 """Train an agent and measure it: ``python -m agents.train --config configs/ppo_quick.yaml``.
 
 Every key of `agents.config.TrainConfig` can also be given on the command line, as in
-``--ruleset yatzy --ppo.n_epochs 4``.
+``--ruleset yatzy --ppo.n_epochs 4``. A run that was stopped or killed goes on with
+``--resume runs/NAME-1``.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.logger import configure
+import yaml
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import set_random_seed
+from torch.utils.tensorboard import SummaryWriter
 
-from agents.callbacks import GreedyEvaluation, ProgressBar
-from agents.config import TrainConfig, parse
+from agents.callbacks import (
+    Checkpoints,
+    GreedyEvaluation,
+    HyperParameters,
+    ProgressBar,
+    Stopped,
+    StopRequest,
+)
+from agents.checkpoint import BadCheckpoint, load_checkpoint, save_checkpoint
+from agents.config import TrainConfig, flat, parse
+from agents.export import to_network
+from agents.history import History
 from agents.ppo import PPO, make_ppo
 from agents.report import compare, print_comparison
 from agents.run_folder import (
+    AGENT,
+    BEST,
+    CHECKPOINT,
     CONFIG,
-    MODEL,
+    LAST,
     RESULT,
     open_run_folder,
     provenance,
-    write_beside,
+    reopen_run_folder,
     write_json,
 )
 from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.files import write_beside
 from yahtzee_env.policies import ModelPolicy
 
 MAX_THREADS = 4
 """More processor threads do not speed up networks of this size."""
+
+SIGNALLED = 128
+"""A process that a signal ended has this and the number of the signal as its exit status."""
 
 
 def spawn_seeds(seed: int) -> dict[str, int]:
@@ -57,8 +77,28 @@ def whole_rollouts(config: TrainConfig) -> int:
     return -(-config.total_timesteps // rollout) * rollout
 
 
-def train(config: TrainConfig, folder: Path, show_progress: bool = True) -> PPO:
-    """Train an agent as configured; logs and model go to the folder."""
+class EventLog(TensorBoardOutputFormat):
+    """TensorBoard's log of a run; takes back what was logged after step `begun` before."""
+
+    def __init__(self, folder: Path, begun: int) -> None:
+        self.writer = SummaryWriter(str(folder), purge_step=begun + 1 if begun else None)
+        self._is_closed = False
+
+
+def train(
+    config: TrainConfig,
+    folder: Path,
+    stop: StopRequest | None = None,
+    show_progress: bool = True,
+) -> tuple[PPO, History]:
+    """Train an agent as configured, from the checkpoint in the folder if there is one.
+
+    Returns the model after the last update, and the run's history.
+
+    Raises:
+        Stopped: once `stop` asks for it, when the checkpoint is written.
+        BadCheckpoint: if the folder holds the checkpoint of another run, or a damaged one.
+    """
     write_beside(folder / CONFIG, lambda path: path.write_text(config.to_yaml(), encoding="utf-8"))
     seeds = spawn_seeds(config.seed)
     torch.set_num_threads(config.threads or default_threads())
@@ -66,28 +106,37 @@ def train(config: TrainConfig, folder: Path, show_progress: bool = True) -> PPO:
     games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward)
     games.seed(seeds["training_games"])
     model = make_ppo(config, games)
-    model.set_logger(configure(str(folder), ["csv", "tensorboard"]))
-    evaluation = GreedyEvaluation(
-        config.ruleset,
-        config.evaluation.games,
-        config.evaluation.every,
-        seeds["evaluation_games"],
-    )
-    bar = ProgressBar(evaluation, visible=show_progress)
+    checkpoint = folder / CHECKPOINT
+    history = load_checkpoint(checkpoint, model) if checkpoint.exists() else History()
+    model.set_logger(Logger(str(folder), [EventLog(folder, model.num_timesteps)]))
+
+    def save() -> None:
+        save_checkpoint(checkpoint, model, history)
+        write_beside(folder / LAST, model.save)
+
+    bar = ProgressBar(history, visible=show_progress)
+    callbacks = [
+        HyperParameters(flat(config)),
+        GreedyEvaluation(
+            config.ruleset, config.evaluation, seeds["evaluation_games"], history, folder
+        ),
+        bar,
+        Checkpoints(save, config.checkpoint_every, stop or StopRequest()),
+    ]
+    remaining = whole_rollouts(config) - model.num_timesteps
     try:
-        model.learn(whole_rollouts(config), [evaluation, bar])
+        model.learn(remaining, callbacks, reset_num_timesteps=model.num_timesteps == 0)
     finally:
         bar.close()
-        # A run that is stopped keeps what it has learned.
-        write_beside(folder / MODEL, model.save)
-    return model
+    return model, history
 
 
-def run(config: TrainConfig, folder: Path) -> dict[str, Any]:
-    """Train, then compare the agent with the baselines; returns what `result.json` holds."""
-    begun = time.monotonic()
-    model = train(config, folder)
-    seconds = time.monotonic() - begun
+def run(config: TrainConfig, folder: Path, stop: StopRequest) -> dict[str, Any]:
+    """Train, then measure the best agent in fresh games; returns what `result.json` holds."""
+    with stop.listening():
+        model, history = train(config, folder, stop)
+    seconds = history.seconds
+    model.set_parameters(folder / BEST, exact_match=True)
     rows = compare(
         [ModelPolicy(model, name=config.algorithm)],
         config.ruleset,
@@ -99,11 +148,20 @@ def run(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "seed": config.seed,
         "timesteps": model.num_timesteps,
         "training_seconds": round(seconds, 1),
+        "evaluation_share": round(history.evaluating / seconds, 4),
         "threads": torch.get_num_threads(),
         "deterministic": True,
+        "chosen_after_timesteps": history.best["timesteps"],
         "scores": rows,
         "provenance": provenance(),
     }
+    training = {
+        "algorithm": config.algorithm,
+        "config": yaml.safe_load(config.to_yaml()),
+        "result": {**result, "scores": rows[-1:]},
+    }
+    name = f"{config.algorithm}-{config.ruleset}"
+    to_network(model, name, config.ruleset, training).save(folder / AGENT)
     write_json(folder / RESULT, result)
     print_comparison(rows, config.ruleset)
     return result
@@ -113,15 +171,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code, 2 for a configuration that is refused."""
     try:
         config, options = parse(sys.argv[1:] if arguments is None else arguments)
-        folder = open_run_folder(config.name, options.run_dir, options.force)
+        if options.resume:
+            folder = reopen_run_folder(options.run_dir)
+            if (folder / RESULT).exists():
+                print(f"the run in {folder} is complete; {folder / RESULT} holds its result")
+                return 0
+        else:
+            folder = open_run_folder(config.name, options.run_dir, options.force)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    stop = StopRequest()
     try:
-        run(config, folder)
-    except KeyboardInterrupt:
-        print(f"stopped; the agent and the logs so far are in {folder}", file=sys.stderr)
-        return 130
+        run(config, folder, stop)
+    except BadCheckpoint as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except (Stopped, KeyboardInterrupt):
+        how = f"python -m agents.train --resume {folder}"
+        print(f"stopped; the agent so far is in {folder}, and this goes on: {how}", file=sys.stderr)
+        return SIGNALLED + (stop.signal or signal.SIGINT)
     return 0
 
 

@@ -18,7 +18,7 @@ from yahtzee_env.evaluation.tables import INSTALL, plain_table, rich_table
 from yahtzee_env.family import RULESETS, get_ruleset
 from yahtzee_env.game import Games, State, check_state
 from yahtzee_env.kernels import REROLLS
-from yahtzee_env.policies import Policy, load_policy
+from yahtzee_env.policies import AGENTS, POLICIES, Policy, load_policy
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
 
@@ -117,13 +117,23 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     sub = add("evaluate", _evaluate, "how far from perfect policies play, and which is better")
-    sub.add_argument("policies", type=_checked(load_policy), nargs="+", metavar="POLICY")
+    sub.add_argument(
+        "policies",
+        nargs="+",
+        metavar="POLICY",
+        help=f"{', '.join([*POLICIES, *AGENTS])}, or the file of an agent",
+    )
+    sub.add_argument(
+        "--trust",
+        action="store_true",
+        help="load stable-baselines3 files, which may run any code; exported agents need no trust",
+    )
     sub.add_argument("--games", type=_whole(2), default=1000, metavar="N", help="(default: 1000)")
     sub.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="(default: 0)")
     sub.add_argument(
         "--exact",
         action="store_true",
-        help="also the exact expected score, which takes a minute or so a policy",
+        help="also the exact expected score: a minute a hand-made policy, half an hour a network",
     )
 
     add("bench", _bench, "how fast the solver and the environments are here")
@@ -250,10 +260,13 @@ def _state(options: Any) -> State:
 
 
 def _evaluate(options: Any) -> Report:
-    policies: list[Policy] = options.policies
-    exact = _exact_values(options) if options.exact else []
-    size = (options.ruleset, options.games, options.seed)
-    result = evaluate(policies[0], *size) if len(policies) == 1 else compare(policies, *size)
+    try:
+        policies = [load_policy(name, options.trust) for name in options.policies]
+        exact = _exact_values(options, policies) if options.exact else []
+        size = (options.ruleset, options.games, options.seed)
+        result = evaluate(policies[0], *size) if len(policies) == 1 else compare(policies, *size)
+    except (ValueError, OSError, ImportError) as error:
+        options.error(str(error))
     data = result.to_dict()
     if options.exact:
         data["exact"] = [asdict(value) for value in exact]
@@ -266,13 +279,13 @@ def _evaluate(options: Any) -> Report:
     return Report(data, sentences, lambda: [result, *exact_sentences])
 
 
-def _exact_values(options: Any) -> list[PolicyValue]:
-    for policy in options.policies:
+def _exact_values(options: Any, policies: Sequence[Policy]) -> list[PolicyValue]:
+    for policy in policies:
         if not policy.deterministic:
             options.error(
                 f"{policy.name} is not deterministic: only such a policy has exact values"
             )
-    return [_exact_value(policy, options.ruleset) for policy in options.policies]
+    return [_exact_value(policy, options.ruleset) for policy in policies]
 
 
 def _exact_value(policy: Policy, ruleset: Ruleset) -> PolicyValue:

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from agents import run_folder
-from agents.run_folder import open_run_folder, provenance, write_beside, write_json
+from agents.run_folder import open_run_folder, provenance, write_json
+from yahtzee_env.files import write_beside
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ def test_a_folder_with_something_in_it_is_refused_and_left_alone(tmp_path):
 
 
 def test_force_removes_an_earlier_run_and_nothing_else(tmp_path):
-    for name in ("note.txt", "model.zip", "result.json", "events.out.tfevents.1"):
+    for name in ("note.txt", "last.zip", "result.json", "events.out.tfevents.1"):
         (tmp_path / name).write_text("old")
     assert open_run_folder("quick", tmp_path, force=True) == tmp_path
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["note.txt"]

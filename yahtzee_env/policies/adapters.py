@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,31 @@ class ModelPolicy:
         extra = {"action_masks": masks.astype(bool)} if self._takes_masks else {}
         actions, _ = self.model.predict(observations, deterministic=self.deterministic, **extra)
         return _as_actions(actions, len(games))
+
+
+def load_sb3_model(path: Path, trust: bool) -> ModelPolicy:
+    """The policy in a file that stable-baselines3 or sb3-contrib wrote, of any algorithm.
+
+    Raises:
+        ValueError: without trust, as loading runs whatever code the file holds; or for a file of
+            another kind, or of an agent for other observations.
+        ImportError: without stable-baselines3, or if the policy's own class cannot be imported.
+    """
+    if not trust:
+        raise ValueError(
+            f"{path} may be a stable-baselines3 model, which can run any code when loaded: "
+            "trust=True (--trust in the commands) loads it"
+        )
+    from stable_baselines3.common.save_util import load_from_zip_file
+
+    data, parameters, _ = load_from_zip_file(path, device="cpu")
+    if not data or "policy_class" not in data or "policy" not in parameters:
+        raise ValueError(f"{path} is no stable-baselines3 model")
+    spaces = data["observation_space"], data["action_space"]
+    policy = data["policy_class"](*spaces, lambda _: 0.0, **data["policy_kwargs"])
+    policy.load_state_dict(parameters["policy"])
+    policy.set_training_mode(False)
+    return ModelPolicy(policy, path.stem)
 
 
 def _as_actions(actions: Any, n: int) -> NDArray[np.int64]:

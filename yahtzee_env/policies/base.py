@@ -12,15 +12,17 @@ from yahtzee_env.game import Games
 
 @runtime_checkable
 class Policy(Protocol):
-    """Chooses actions; the same for positions that differ in nothing but the score so far.
+    """Chooses actions; the same for positions that differ in nothing but the score so far."""
 
-    Attributes:
-        name: what the policy is called in results.
-        deterministic: whether it ignores the generator and always chooses alike.
-    """
+    @property
+    def name(self) -> str:
+        """What the policy is called in results."""
+        ...
 
-    name: str
-    deterministic: bool
+    @property
+    def deterministic(self) -> bool:
+        """Whether it ignores the generator and always chooses alike."""
+        ...
 
     def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: a legal action for each of n running games."""

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from yahtzee_env.files import write_beside
 from yahtzee_env.rules import Ruleset
 
 FOLDER_VARIABLE = "YAHTZEE_ENV_CACHE"
@@ -56,17 +56,10 @@ def write(ruleset: Ruleset, values: NDArray[np.float64]) -> None:
     buffer = io.BytesIO()
     np.save(buffer, values, allow_pickle=False)
     body = buffer.getvalue()
+    content = hashlib.sha256(body).digest() + body
     target = cache_file(ruleset)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Written beside and renamed: a reader, or a writer at the same time, sees whole files.
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            try:
-                file.write(hashlib.sha256(body).digest() + body)
-                file.close()
-                os.replace(file.name, target)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+        write_beside(target, lambda path: path.write_bytes(content))
     except OSError as error:
         warnings.warn(f"the solution could not be kept in {target.parent}: {error}", stacklevel=3)

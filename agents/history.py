@@ -1,0 +1,68 @@
+"""What a run remembers of itself, also across stops: its evaluations and the time it took."""
+
+from __future__ import annotations
+
+import csv
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yahtzee_env.files import write_beside
+
+
+@dataclass
+class History:
+    """The evaluations of a run, a row each, and its time in seconds.
+
+    Attributes:
+        evaluations: rows that begin with `timesteps`, `games` (finished in training) and `seconds`
+        evaluating: seconds spent on them
+        earlier: seconds of training before this process took it up
+    """
+
+    evaluations: list[dict[str, float]] = field(default_factory=list)
+    evaluating: float = 0.0
+    earlier: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """The time of the whole run so far."""
+        return self.earlier + time.monotonic() - self._begun
+
+    @property
+    def last_evaluated(self) -> int:
+        """The timesteps at the last evaluation, 0 before the first."""
+        return int(self.evaluations[-1]["timesteps"]) if self.evaluations else 0
+
+    @property
+    def best(self) -> dict[str, float]:
+        """The evaluation with the highest luck-adjusted score."""
+        return max(self.evaluations, key=lambda row: row["luck_adjusted_mean"])
+
+    def write(self, path: Path) -> None:
+        """Write the evaluations as CSV, all or nothing."""
+
+        def fill(beside: Path) -> None:
+            with beside.open("w", newline="", encoding="utf-8") as file:
+                table = csv.DictWriter(file, list(self.evaluations[0]))
+                table.writeheader()
+                table.writerows(self.evaluations)
+
+        write_beside(path, fill)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {
+            "evaluations": self.evaluations,
+            "evaluating": self.evaluating,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> History:
+        """The history that a checkpoint kept; its clock runs on from now."""
+        return cls(state["evaluations"], state["evaluating"], state["seconds"])

@@ -1,0 +1,182 @@
+import csv
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_run import SMALL, fingerprint
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from agents.callbacks import Stopped, StopRequest
+from agents.checkpoint import BadCheckpoint
+from agents.sb3_vec_env import GamesVecEnv
+from agents.train import main, train
+
+ROOT = Path(__file__).parents[2]
+
+
+class StopAfter(StopRequest):
+    """Asks for a stop at the n-th time it is looked at."""
+
+    def __init__(self, n):
+        self.left = n
+
+    @property
+    def signal(self):
+        self.left -= 1
+        return 0 if self.left > 0 else signal.SIGTERM
+
+
+def rows(folder):
+    """The evaluations of a run, without the times that they took place."""
+    with (folder / "evaluations.csv").open() as file:
+        return [{**row, "seconds": 0} for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    model, _ = train(SMALL, folder, show_progress=False)
+    return folder, model
+
+
+@pytest.mark.parametrize("looks", [1, 2, 4])
+def test_a_resumed_run_ends_exactly_like_one_that_never_stopped(uninterrupted, tmp_path, looks):
+    folder, model = uninterrupted
+    with pytest.raises(Stopped):
+        train(SMALL, tmp_path, StopAfter(looks), show_progress=False)
+    np.random.seed(99)  # noqa: NPY002
+    torch.manual_seed(99)
+    resumed, history = train(SMALL, tmp_path, show_progress=False)
+    assert fingerprint(resumed) == fingerprint(model)
+    assert (resumed.num_timesteps, resumed._n_updates) == (2048, model._n_updates)
+    assert rows(tmp_path) == rows(folder)
+    assert history.evaluations[-1]["timesteps"] == 2048
+    assert list(resumed.ep_info_buffer)[-1]["r"] == list(model.ep_info_buffer)[-1]["r"]
+
+
+def test_a_resumed_log_has_every_step_once(uninterrupted, tmp_path):
+    folder, _ = uninterrupted
+    with pytest.raises(Stopped):
+        train(SMALL, tmp_path, StopAfter(3), show_progress=False)
+    train(SMALL, tmp_path, show_progress=False)
+
+    def points(folder, tag):
+        events = EventAccumulator(str(folder)).Reload().Scalars(tag)
+        return [(event.step, event.value) for event in events]
+
+    for tag in ("train/loss", "rollout/ep_rew_mean", "eval/score_luck_adjusted"):
+        assert points(tmp_path, tag) == points(folder, tag)
+
+
+def test_games_go_on_from_a_saved_state():
+    def play(env, n):
+        seen = []
+        for _ in range(n):
+            observations, rewards, dones, _ = env.step(env.env_method("action_masks").argmax(1))
+            seen.append((observations.copy(), rewards, dones))
+        return seen
+
+    env = GamesVecEnv("kismet", 5)
+    env.seed(3)
+    env.reset()
+    play(env, 20)
+    state = env.state()
+    expected = play(env, 40)
+    other = GamesVecEnv("kismet", 5)
+    other.restore(state)
+    for ours, theirs in zip(play(other, 40), expected, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            assert np.array_equal(a, b)
+    assert other.finished_games == env.finished_games > 0
+    with pytest.raises(ValueError, match="of 5 games, not 4"):
+        GamesVecEnv("kismet", 4).restore(state)
+
+
+COMMAND = [
+    *("-m", "agents.train", "--config", "configs/ppo_quick.yaml", "--threads", "1"),
+    *("--total_timesteps", "1000000", "--n_envs", "16", "--ppo.batch_size", "128"),
+    *("--network.widths", "[32]", "--checkpoint_every", "512"),
+    *("--evaluation.games", "20", "--evaluation.final_games", "20"),
+]
+
+
+def start(folder):
+    command = [sys.executable, *COMMAND, "--run-dir", str(folder)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path, process):
+    limit = time.monotonic() + 300
+    while not path.exists():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_the_run_and_tells_how_to_go_on(tmp_path, number):
+    folder = tmp_path / "run"
+    process = start(folder)
+    wait_for(folder / "checkpoint.pt", process)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 128 + number
+    assert f"--resume {folder}" in error
+    assert (folder / "last.zip").exists()
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path):
+    folder = tmp_path / "run"
+    process = start(folder)
+    wait_for(folder / "checkpoint.pt", process)
+    time.sleep(0.5)
+    process.kill()
+    process.communicate()
+    (folder / ".partial-1-checkpoint.pt").write_bytes(b"half")
+    done = torch.load(folder / "checkpoint.pt", weights_only=True)["model"]["timesteps"]
+    assert done >= 512
+    config = (folder / "config.yaml").read_text()
+    (folder / "config.yaml").write_text(config.replace("1000000", str(done + 512)))
+    assert main(["--resume", str(folder)]) == 0
+    assert (folder / "result.json").exists()
+    assert not list(folder.glob(".partial-*"))
+    assert main(["--resume", str(folder)]) == 0
+
+
+def test_a_checkpoint_of_another_run_or_a_hostile_one_is_refused(tmp_path, capsys):
+    class Hostile:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    with pytest.raises(Stopped):
+        train(SMALL, tmp_path, StopAfter(1), show_progress=False)
+    with pytest.raises(BadCheckpoint, match="is no checkpoint of this run"):
+        train(replace(SMALL, n_envs=4), tmp_path, show_progress=False)
+    checkpoint = tmp_path / "checkpoint.pt"
+    for content in (b"", b"nonsense", checkpoint.read_bytes()[:1000], pickle.dumps(Hostile())):
+        checkpoint.write_bytes(content)
+        assert main(["--resume", str(tmp_path)]) == 2
+        assert "is no checkpoint of this run" in capsys.readouterr().err
+    torch.save(Hostile(), checkpoint)
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume", "nowhere"], "no run to resume in nowhere"),
+        (["--resume", "nowhere", "--seed", "2"], "no other argument"),
+    ],
+)
+def test_what_cannot_be_resumed_is_refused(arguments, message, capsys):
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,207 @@
+"""Trained networks as players: one file of numbers, without code, played by NumPy alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_env.files import write_beside
+from yahtzee_env.game import Games
+from yahtzee_env.observation import observation_names
+from yahtzee_env.rules import Ruleset
+
+FORMAT = "yahtzee-env agent 1"
+MOST_BYTES = 256 * 2**20
+"""A file that unpacks to more is refused before it is unpacked."""
+
+Floats = NDArray[np.float32]
+
+_HEADER = "header"
+_ROWS = 4096
+_TINY = np.float32(1e-5)
+
+
+def _linear(x: Floats, weight: Floats, bias: Floats) -> Floats:
+    return x @ weight + bias
+
+
+def _layer_norm(x: Floats, scale: Floats, shift: Floats) -> Floats:
+    x = x - x.mean(axis=1, keepdims=True)
+    variance: Floats = np.square(x).mean(axis=1, keepdims=True)
+    normalised: Floats = x / np.sqrt(variance + _TINY)
+    return normalised * scale + shift
+
+
+def _silu(x: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        activated: Floats = x / (1 + np.exp(-x))
+    return activated
+
+
+LAYERS: dict[str, tuple[tuple[str, ...], Callable[..., Floats]]] = {
+    "linear": (("weight", "bias"), _linear),
+    "layer_norm": (("scale", "shift"), _layer_norm),
+    "silu": ((), _silu),
+    "relu": ((), lambda x: np.maximum(x, 0)),
+    "tanh": ((), np.tanh),
+}
+"""Each kind of layer: the names of its arrays, and what it makes of (n, features) float32.
+
+The weight of a "linear" layer is (inputs, outputs); "layer_norm" normalises each row with 1e-5
+added to its variance.
+"""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a network.
+
+    Attributes:
+        kind: a key of `LAYERS`.
+        arrays: its arrays in the order given there, float32.
+    """
+
+    kind: str
+    arrays: tuple[Floats, ...] = ()
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """Chooses the legal action with the highest output of a network; needs NumPy alone.
+
+    Attributes:
+        name: what the player is called in results.
+        ruleset: the rules that it was trained for; it plays no others.
+        layers: from the flat observation to one output an action.
+        training: how it came about, for people: plain data, ready for JSON.
+
+    Raises:
+        ValueError: if the layers do not lead from the observation to the actions.
+    """
+
+    name: str
+    ruleset: Ruleset
+    layers: Sequence[Layer]
+    training: Mapping[str, Any] = field(default_factory=dict)
+    deterministic = True
+
+    def __post_init__(self) -> None:
+        _check_layers(self.layers, self.ruleset)
+
+    def outputs(self, observations: Floats) -> Floats:
+        """(n, actions) float32: the network's outputs for (n, features) observations."""
+        x = observations
+        for layer in self.layers:
+            x = LAYERS[layer.kind][1](x, *layer.arrays)
+        return x
+
+    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: the legal action of the highest output, the first of equal ones.
+
+        Raises:
+            ValueError: for games of other rules.
+        """
+        if games.ruleset != self.ruleset:
+            raise ValueError(
+                f"{self.name} was trained for the rule set {self.ruleset.name!r} "
+                f"and cannot play {games.ruleset.name!r}"
+            )
+        observations, masks = games.observe()
+        actions = np.empty(len(games), np.int64)
+        for begin in range(0, len(games), _ROWS):
+            rows = slice(begin, begin + _ROWS)
+            outputs = np.where(masks[rows], self.outputs(observations[rows]), -np.inf)
+            actions[rows] = outputs.argmax(axis=1)
+        return actions
+
+    def save(self, path: Path) -> None:
+        """Write the agent to a file, all or nothing."""
+        header = {
+            "format": FORMAT,
+            "name": self.name,
+            "ruleset": self.ruleset.to_dict(),
+            "features": observation_names(self.ruleset),
+            "layers": [layer.kind for layer in self.layers],
+            "training": self.training,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            _HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)
+        }
+        for i, layer in enumerate(self.layers):
+            arrays |= zip(_array_names(i, layer.kind), layer.arrays, strict=True)
+        packed = io.BytesIO()
+        np.savez_compressed(packed, allow_pickle=False, **arrays)
+        write_beside(path, lambda beside: beside.write_bytes(packed.getvalue()))
+
+
+def load_network(path: Path) -> NetworkPolicy:
+    """The agent that `NetworkPolicy.save` wrote; nothing in the file is ever executed.
+
+    Raises:
+        ValueError: in one sentence, for anything else and for an agent of other features.
+        OSError: if the file cannot be read.
+    """
+    try:
+        arrays = _read_arrays(path)
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+        if header["format"] != FORMAT:
+            raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
+        ruleset = Ruleset.from_dict(header["ruleset"])
+        if tuple(header["features"]) != observation_names(ruleset):
+            raise ValueError("it was trained on other features than this version observes")
+        layers = _layers(header["layers"], arrays)
+        if not isinstance(header["name"], str) or not isinstance(header["training"], dict):
+            raise ValueError("its name or training is of the wrong type")
+        return NetworkPolicy(header["name"], ruleset, layers, header["training"])
+    except OSError:
+        raise
+    except Exception as error:
+        # Whatever a broken or hostile file leads to, the user gets one sentence.
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{path} is no agent file: {what}") from None
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > MOST_BYTES:
+        raise ValueError(f"it unpacks to {size:,} bytes, more than {MOST_BYTES:,}")
+    with np.load(path, allow_pickle=False) as file:
+        return {name: np.asarray(file[name]) for name in file.files}
+
+
+def _layers(kinds: Iterable[str], arrays: Mapping[str, NDArray[Any]]) -> tuple[Layer, ...]:
+    layers = []
+    for i, kind in enumerate(kinds):
+        if kind not in LAYERS:
+            raise ValueError(f"unknown layer {kind!r}; there are {', '.join(LAYERS)}")
+        layers.append(Layer(kind, tuple(arrays[name] for name in _array_names(i, kind))))
+    return tuple(layers)
+
+
+def _array_names(i: int, kind: str) -> list[str]:
+    return [f"{i}.{name}" for name in LAYERS[kind][0]]
+
+
+def _check_layers(layers: Sequence[Layer], ruleset: Ruleset) -> None:
+    width = len(observation_names(ruleset))
+    for layer in layers:
+        for array in layer.arrays:
+            if array.dtype != np.float32 or not np.isfinite(array).all():
+                raise ValueError("its weights must be finite float32 numbers")
+        outputs = layer.arrays[-1].size if layer.kind == "linear" else width
+        first = (width, outputs) if layer.kind == "linear" else (outputs,)
+        if [array.shape for array in layer.arrays] != [first, (outputs,)][: len(layer.arrays)]:
+            raise ValueError(f"a {layer.kind} layer does not fit {width} inputs")
+        width = outputs
+    actions = Games(ruleset, 0).n_actions
+    if width != actions:
+        raise ValueError(f"it has {width} outputs for {actions} actions")
