@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint bench results clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-10s%s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ lint: $(VENV)/.dev  ## check style, format and types
 
 bench: $(VENV)/.dev  ## measure the speed of the environments and of the solver
 	$(BIN)/python -m benchmarks.speed
+
+results: $(VENV)/.dev  ## measure every player and write the results (an hour or so)
+	$(BIN)/python -m benchmarks.results
 
 clean:  ## remove the virtual environment, caches and build outputs
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

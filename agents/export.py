@@ -1,18 +1,30 @@
-"""From a trained model to one small file that plays without torch."""
+"""From a trained model to one small file that plays without torch.
+
+``python -m agents.export runs/ppo-1 FOLDER`` copies the agent of a finished run, with its
+configuration and a model card.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
 import torch
+import yaml
 from torch import nn
 
 from agents.ppo import PPO
+from agents.run_folder import AGENT
 from yahtzee_env.family import get_ruleset
-from yahtzee_env.policies.network import Layer, NetworkPolicy
+from yahtzee_env.files import write_beside
+from yahtzee_env.policies.network import Layer, NetworkPolicy, load_network
 
+_POINTS = ("mean", "sem", "luck_adjusted_mean", "luck_adjusted_sem", "optimum")
 _ACTIVATIONS = {nn.SiLU: "silu", nn.ReLU: "relu", nn.Tanh: "tanh"}
 
 
@@ -39,3 +51,76 @@ def _layer(module: nn.Module) -> Layer:
 
 def _array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
     return np.ascontiguousarray(tensor.detach().numpy())
+
+
+CARD = Template(Path(__file__).with_name("model_card.md").read_text(encoding="utf-8"))
+
+
+def model_card(agent: NetworkPolicy) -> str:
+    """What people should know of a trained agent, in Markdown."""
+    config, result = agent.training["config"], agent.training["result"]
+    [row], made = result["scores"], result["provenance"]
+    packages = (f"{name} {version}" for name, version in made["packages"].items())
+    return CARD.substitute(
+        name=agent.name,
+        ruleset=agent.ruleset.name,
+        games=f"{row['games']:,}",
+        **{key: f"{row[key]:.2f}" for key in _POINTS},
+        pct=f"{100 * row['luck_adjusted_mean'] / row['optimum']:.2f}",
+        upper_bonus_rate=f"{row['upper_bonus_rate']:.1%}",
+        selection_games=f"{config['evaluation']['games']:,}",
+        chosen=f"{result['chosen_after_timesteps']:,}",
+        timesteps=f"{result['timesteps']:,}",
+        seed=result["seed"],
+        minutes=f"{result['training_seconds'] / 60:.0f}",
+        threads=result["threads"],
+        share=f"{result['evaluation_share']:.1%}",
+        packages=", ".join(packages),
+        **{key: made[key] for key in ("commit", "machine", "python")},
+    )
+
+
+def publish(run: Path, folder: Path) -> Path:
+    """Copy the agent of a finished run to a folder, with its configuration and a model card.
+
+    Returns the agent's file.
+
+    Raises:
+        ValueError: if the run has no agent yet.
+        OSError: if the folder cannot be written.
+    """
+    if not (run / AGENT).is_file():
+        raise ValueError(f"{run} holds no {AGENT}: it is no run, or not finished")
+    agent = load_network(run / AGENT)
+    config = yaml.safe_dump(agent.training["config"], sort_keys=False)
+    path = folder / f"{agent.name}.npz"
+    folder.mkdir(parents=True, exist_ok=True)
+    agent.save(path)
+    for suffix, text in ((".yaml", config), (".md", model_card(agent))):
+        write_beside(path.with_suffix(suffix), _writer(text))
+    return path
+
+
+def _writer(text: str) -> Callable[[Path], int]:
+    return lambda path: path.write_text(text, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code, 2 for what is refused."""
+    parser = ArgumentParser(
+        prog="python -m agents.export",
+        description="Copy the agent of a finished run, with its configuration and a model card.",
+    )
+    parser.add_argument("run", type=Path, help="the run folder")
+    parser.add_argument("folder", type=Path, help="where to put the three files")
+    options = parser.parse_args(arguments)
+    try:
+        print(publish(options.run, options.folder))
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

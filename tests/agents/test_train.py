@@ -11,7 +11,7 @@ from agents.config import parse
 from agents.ppo import PPO, make_ppo
 from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, spawn_seeds, train, whole_rollouts
-from yahtzee_env import evaluate
+from yahtzee_env import evaluate, load_policy
 from yahtzee_env.policies import POLICIES, ModelPolicy
 
 
@@ -106,6 +106,16 @@ def test_seeds_of_learner_and_games_differ():
     assert len(seeds) == 200
 
 
+def test_games_of_the_first_runs_never_share_a_seed():
+    most_games = 8192
+    numbers = []
+    for seed in range(5):
+        seeds = spawn_seeds(seed)
+        first = seeds.pop("training_games")
+        numbers += [*range(first, first + most_games), *seeds.values()]
+    assert len(set(numbers)) == len(numbers) == 5 * (most_games + 3)
+
+
 def test_training_and_evaluation_games_have_different_dice():
     seeds = spawn_seeds(SMALL.seed)
     first_rolls = []
@@ -135,11 +145,18 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
         assert player in printed
     result = json.loads((folder / "result.json").read_text())
     assert (result["ruleset"], result["threads"], result["timesteps"]) == ("yatzy", 1, 2048)
+    assert result["chosen_after_timesteps"] == 2048
     assert [row["player"] for row in result["scores"]] == players
     assert {row["games"] for row in result["scores"]} == {20}
     resolved, _ = parse(["--config", str(folder / "config.yaml")])
     assert (resolved.ruleset, resolved.ppo.batch_size) == ("yatzy", 128)
     assert PPO.load(folder / "last.zip", device="cpu").action_space.n == 46
+    agent = load_policy(folder / "agent.npz")
+    assert agent.name == "ppo-yatzy"
+    [score] = agent.training["result"]["scores"]
+    assert score == result["scores"][-1]
+    again = evaluate(agent, "yatzy", games=20, seed=spawn_seeds(1)["final_games"])
+    assert again.mean == score["mean"]
     assert main(command) == 2
     assert "not empty" in capsys.readouterr().err
     assert main([*command, "--force"]) == 0

@@ -1,0 +1,31 @@
+import csv
+
+from agents.curves import main, passing, read
+
+
+def write(path, scores):
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["timesteps", "games", "seconds", "luck_adjusted_mean"])
+        table.writerows([1000 * i, 30 * i, 60.5 * i, score] for i, score in enumerate(scores, 1))
+
+
+def test_the_first_evaluation_that_passes_a_score_is_found(tmp_path):
+    path = tmp_path / "evaluations.csv"
+    write(path, [200.0, 241.0, 243.0, 242.0])
+    curve = read(path)
+    assert passing(curve, 241.0) == {"games": 60, "timesteps": 2000, "seconds": 121}
+    assert passing(curve, 250.0) is None
+
+
+def test_the_command_draws_and_tells_each_run(tmp_path, capsys):
+    for name, scores in (("strong", [230.0, 242.0]), ("weak", [100.0, 120.0])):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "evaluations.csv", scores)
+    files = [str(tmp_path / name / "evaluations.csv") for name in ("strong", "weak")]
+    main([*files, "--output", str(tmp_path / "curves.png")])
+    strong, weak = capsys.readouterr().out.splitlines()
+    assert strong.startswith("strong: 242.00 at the end; 241.78 passed")
+    assert strong.endswith("after 60 games, 2,000 timesteps, 121 seconds")
+    assert weak == "weak: 120.00 at the end; 241.78 passed never"
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,246 @@
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from yahtzee_env import evaluate, load_policy, observation_names, policy_value
+from yahtzee_env.family import RULESETS, get_ruleset
+from yahtzee_env.game import Games
+from yahtzee_env.policies import AGENTS, NetworkPolicy
+from yahtzee_env.policies.network import Layer
+from yahtzee_env.rules import Box, Ruleset
+
+
+def some_network(ruleset="yahtzee", width=16, activation="silu", seed=0):
+    """A network of random weights with one hidden layer."""
+    rules, rng = get_ruleset(ruleset), np.random.default_rng(seed)
+    inputs, actions = len(observation_names(rules)), Games(rules, 0).n_actions
+
+    def array(*shape):
+        return rng.normal(size=shape).astype(np.float32)
+
+    layers = (
+        Layer("linear", (array(inputs, width), array(width))),
+        Layer("layer_norm", (array(width), array(width))),
+        Layer(activation),
+        Layer("linear", (array(width, actions), array(actions))),
+    )
+    return NetworkPolicy("some", rules, layers, {"seed": seed})
+
+
+def positions(ruleset, n=500, seed=1):
+    """Positions of random games, some of every turn."""
+    games, rng = Games(get_ruleset(ruleset), n), np.random.default_rng(seed)
+    games.seed(rng)
+    games.start()
+    for step in range(60):
+        some = games.select(rng.random(n) < step / 60)
+        some.play(some.random_actions(rng))
+        yield games
+        actions = games.random_actions(rng)
+        games.play(actions)
+        games = games.select(~games.over)
+        n = len(games)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "some.npz"
+    some_network().save(path)
+    return path
+
+
+@pytest.mark.parametrize("activation", ["silu", "relu", "tanh"])
+def test_outputs_are_those_of_the_formula(activation):
+    network = some_network(activation=activation)
+    (w1, b1), (scale, shift), _, (w2, b2) = (layer.arrays for layer in network.layers)
+    observation, _ = next(positions("yahtzee", 3)).observe()
+    function = {"silu": lambda v: v / (1 + np.exp(-v)), "relu": lambda v: v * (v > 0)}
+    for row, outputs in zip(observation, network.outputs(observation), strict=True):
+        hidden = np.array([sum(row * w1[:, j]) for j in range(16)], np.float64) + b1
+        hidden = (hidden - hidden.mean()) / np.sqrt(hidden.var() + 1e-5) * scale + shift
+        hidden = function.get(activation, np.tanh)(hidden)
+        assert outputs == pytest.approx(hidden @ w2 + b2, abs=1e-4)
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_it_plays_every_rule_set_and_only_legally(ruleset):
+    result = evaluate(some_network(ruleset), ruleset, games=20)
+    assert (result.games, result.illegal_actions) == (20, 0)
+
+
+def test_a_saved_agent_plays_alike_and_tells_what_it_was(saved):
+    network, loaded = some_network(), load_policy(saved)
+    assert (loaded.name, loaded.training) == ("some", {"seed": 0})
+    for games in positions("yahtzee"):
+        rng = np.random.default_rng(0)
+        assert np.array_equal(loaded.act(games, rng), network.act(games, rng))
+
+
+def test_a_rule_set_of_ones_own_travels_with_the_agent(tmp_path):
+    rules = Ruleset(
+        "mine", (Box.of("sum", lambda counts: sum(counts)), get_ruleset("yacht").boxes[0])
+    )
+    some_network(rules).save(tmp_path / "mine.npz")
+    loaded = load_policy(str(tmp_path / "mine.npz"))
+    assert loaded.ruleset == rules
+    exact, sampled = policy_value(loaded, rules).mean, evaluate(loaded, rules, games=2000)
+    assert abs(exact - sampled.mean) < 4 * sampled.sem
+
+
+def test_an_agent_of_other_rules_is_refused_in_one_sentence(saved):
+    with pytest.raises(ValueError, match="trained for the rule set 'yahtzee' and cannot play"):
+        evaluate(load_policy(saved), "yahtzee-free-joker", games=2)
+
+
+def test_a_failed_save_leaves_the_old_agent(saved):
+    before = saved.read_bytes()
+    network = NetworkPolicy("other", get_ruleset("yahtzee"), some_network().layers, {"x": object()})
+    with pytest.raises(TypeError):
+        network.save(saved)
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def arrays_of(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+def with_header(path, **changes):
+    arrays = arrays_of(path)
+    header = json.loads(arrays["header"].tobytes()) | changes
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(path, **arrays)
+
+
+def with_array(path, name, array):
+    np.savez(path, **(arrays_of(path) | {name: array}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "other"}, "its format is 'other'"),
+        ({"features": ["a", "b"]}, "trained on other features"),
+        ({"layers": ["linear", "eval"]}, "unknown layer 'eval'"),
+        ({"layers": ["linear"]}, "16 outputs for 44 actions"),
+        ({"layers": ["silu", "silu"]}, "70 outputs for 44 actions"),
+        ({"layers": 5}, "is no agent file"),
+        ({"ruleset": {}}, "not the dictionary of a rule set"),
+        ({"ruleset": get_ruleset("yatzy").to_dict()}, "trained on other features"),
+        ({"name": 5}, "wrong type"),
+    ],
+)
+def test_a_header_that_does_not_fit_is_refused(saved, changes, message):
+    with_header(saved, **changes)
+    with pytest.raises(ValueError, match=message) as refused:
+        load_policy(saved)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("0.weight", np.zeros((70, 15), np.float32)),
+        ("0.weight", np.zeros((70, 16))),
+        ("0.weight", np.full((70, 16), np.nan, np.float32)),
+        ("0.bias", np.zeros((), np.float32)),
+        ("1.scale", np.zeros((16, 16), np.float32)),
+        ("3.bias", np.zeros(43, np.float32)),
+        ("header", np.zeros(5, np.uint8)),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(saved, name, array):
+    with_array(saved, name, array)
+    with pytest.raises(ValueError, match="is no agent file"):
+        load_policy(saved)
+
+
+class Hostile:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+def hostile_files(path, target):
+    """Files that would run code if a pickle in them were loaded."""
+    payload = pickle.dumps(Hostile(target))
+    yield payload
+    objects = io.BytesIO()
+    np.save(objects, np.array([Hostile(target)], dtype=object), allow_pickle=True)
+    yield objects.getvalue()
+    arrays = arrays_of(path)
+    for name in ("header", "0.weight"):
+        packed = io.BytesIO()
+        np.savez(packed, **(arrays | {name: np.array([Hostile(target)], dtype=object)}))
+        yield packed.getvalue()
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for other in arrays:
+                archive.writestr(f"{other}.npy", payload)
+        yield packed.getvalue()
+
+
+def test_no_file_runs_code(saved, tmp_path):
+    target = tmp_path / "ran"
+    for suffix in ("npz", "zip", "pkl"):
+        path = tmp_path / f"hostile.{suffix}"
+        for content in hostile_files(saved, target):
+            path.write_bytes(content)
+            with pytest.raises(ValueError, match=r"no agent file|--trust"):
+                load_policy(path)
+    assert not target.exists()
+
+
+def test_damaged_files_are_refused(saved):
+    whole = saved.read_bytes()
+    for content in (b"", whole[:100], whole[: len(whole) // 2], whole[:-1]):
+        saved.write_bytes(content)
+        with pytest.raises(ValueError, match="is no agent file"):
+            load_policy(saved)
+
+
+def test_a_file_that_unpacks_to_more_than_any_agent_is_refused(saved, tmp_path):
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
+        for i in range(3):
+            archive.writestr(f"{i}.npy", bytes(100 * 2**20))
+    with pytest.raises(ValueError, match="unpacks to"):
+        load_policy(saved)
+
+
+def test_an_array_that_claims_to_be_huge_is_refused(saved):
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }"
+    npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("9.weight.npy", npy)
+    with pytest.raises(ValueError, match="is no agent file"):
+        load_policy(saved)
+
+
+def test_unknown_names_are_refused_with_those_there_are():
+    with pytest.raises(ValueError, match=r"unknown policy 'nobody'; there are random, .*optimal"):
+        load_policy("nobody")
+    with pytest.raises(OSError, match="directory"):
+        load_policy(".")
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_of_the_package_are_small_and_explain_themselves(name):
+    agent = load_policy(name)
+    assert AGENTS[name].stat().st_size < 2 * 2**20
+    assert agent.name == name
+    assert AGENTS[name].with_suffix(".md").is_file()
+    assert AGENTS[name].with_suffix(".yaml").is_file()
+    [row] = agent.training["result"]["scores"]
+    result = evaluate(agent, agent.ruleset, games=300, seed=12)
+    spread = np.hypot(result.luck_adjusted_sem, row["luck_adjusted_sem"])
+    assert abs(result.luck_adjusted_mean - row["luck_adjusted_mean"]) < 4 * spread
