@@ -8,20 +8,33 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from agents.algorithms import Model
+from agents.dqn import DQN
 from agents.history import History
-from agents.ppo import PPO
 from agents.sb3_vec_env import GamesVecEnv
 from yahtzee_env.files import write_beside
 
 FORMAT = "yahtzee-env checkpoint 1"
+
+COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num", "exploration_rate")
+BUFFER = (
+    "observations",
+    "next_observations",
+    "next_action_masks",
+    "actions",
+    "rewards",
+    "dones",
+    "timeouts",
+)
 
 
 class BadCheckpoint(ValueError):
     """A file that is no checkpoint, or not one of this run."""
 
 
-def save_checkpoint(path: Path, model: PPO, history: History) -> None:
+def save_checkpoint(path: Path, model: Model, history: History) -> None:
     """Write the state of a run between two updates, all or nothing."""
     content = {
         "format": FORMAT,
@@ -32,7 +45,7 @@ def save_checkpoint(path: Path, model: PPO, history: History) -> None:
     write_beside(path, lambda beside: torch.save(content, beside))
 
 
-def load_checkpoint(path: Path, model: PPO) -> History:
+def load_checkpoint(path: Path, model: Model) -> History:
     """Bring a new model of the same configuration to the state that was saved.
 
     The file is read without running code in it. The global random states of NumPy and torch, from
@@ -56,34 +69,54 @@ def load_checkpoint(path: Path, model: PPO) -> History:
         raise BadCheckpoint(f"{path} is no checkpoint of this run: {what}") from None
 
 
-def model_state(model: PPO) -> dict[str, Any]:
-    """Networks, optimiser, counters and games of a model, as tensors and plain data."""
-    return {
-        "timesteps": model.num_timesteps,
-        "updates": model._n_updates,
+def model_state(model: Model) -> dict[str, Any]:
+    """Networks, optimiser, counters, games and replay buffer, as tensors and plain data."""
+    state = {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
-        "games": {name: torch.from_numpy(value) for name, value in _games(model).state().items()},
+        "counters": {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)},
+        "games": _tensors(_games(model).state()),
         "episode_starts": torch.from_numpy(np.asarray(model._last_episode_starts)),
         "recent_episodes": list(model.ep_info_buffer or ()),
     }
+    if isinstance(model, DQN):
+        buffer, size = model.replay_buffer, model.replay_buffer.size()
+        state["buffer"] = _tensors({name: getattr(buffer, name)[:size] for name in BUFFER})
+        state["buffer_position"] = buffer.pos
+    return state
 
 
-def restore_model(model: PPO, state: dict[str, Any]) -> None:
+def restore_model(model: Model, state: dict[str, Any]) -> None:
     """Bring a new model to the state that `model_state` took."""
     model.policy.load_state_dict(state["policy"])
     model.policy.optimizer.load_state_dict(state["optimizer"])
-    model.num_timesteps, model._n_updates = state["timesteps"], state["updates"]
-    games = {name: value.numpy() for name, value in state["games"].items()}
-    model._last_obs = _games(model).restore(games)
+    for name, value in state["counters"].items():
+        setattr(model, name, value)
+    model._last_obs = _games(model).restore(_arrays(state["games"]))
     model._last_episode_starts = state["episode_starts"].numpy()
     model.ep_info_buffer = deque(state["recent_episodes"], model._stats_window_size)
     model.ep_success_buffer = deque(maxlen=model._stats_window_size)
+    if isinstance(model, DQN):
+        if "buffer" not in state:
+            raise ValueError("it has no replay buffer")
+        buffer = model.replay_buffer
+        for name, kept in _arrays(state["buffer"]).items():
+            getattr(buffer, name)[: len(kept)] = kept
+            buffer.full = len(kept) == buffer.buffer_size
+        buffer.pos = state["buffer_position"]
 
 
-def _games(model: PPO) -> GamesVecEnv:
+def _games(model: Model) -> GamesVecEnv:
     assert isinstance(model.env, GamesVecEnv)
     return model.env
+
+
+def _tensors(arrays: dict[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _arrays(tensors: dict[str, torch.Tensor]) -> dict[str, NDArray[Any]]:
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 def _random_state() -> dict[str, Any]:

@@ -31,7 +31,7 @@ Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The policy network and the value network, which are separate and alike.
+    """The network: of PPO one for the policy and a like one for the value, of DQN one.
 
     Attributes:
         widths: units of each hidden layer
@@ -72,6 +72,37 @@ class PPOConfig:
 
 
 @dataclass(frozen=True)
+class DQNConfig:
+    """Double deep Q-learning with masks, by the names of stable-baselines3.
+
+    The network is trained once for each step of all games.
+
+    Attributes:
+        buffer_size: transitions to learn from, the latest ones
+        learning_starts: steps of random play before the first update
+        batch_size: transitions of an update
+        tau: how far the target network follows at each step of all games
+        gamma: discount; 1 makes the return the final score
+        learning_rate: at the start; it falls linearly to 0
+        exploration_initial_eps: share of random actions at the start
+        exploration_final_eps: the same at the end
+        exploration_fraction: share of the training in which it falls, linearly
+        max_grad_norm: longest gradient of a step
+    """
+
+    buffer_size: PositiveInt = 400_000
+    learning_starts: PositiveInt = 10_000
+    batch_size: PositiveInt = 2048
+    tau: ClosedUnitInterval = 0.005
+    gamma: ClosedUnitInterval = 1.0
+    learning_rate: PositiveFloat = 5e-4
+    exploration_initial_eps: ClosedUnitInterval = 0.2
+    exploration_final_eps: ClosedUnitInterval = 0.02
+    exploration_fraction: ClosedUnitInterval = 0.67
+    max_grad_norm: PositiveFloat = 10.0
+
+
+@dataclass(frozen=True)
 class EvaluationConfig:
     """Greedy games, apart from the training games, that tell how good the agent is.
 
@@ -92,7 +123,7 @@ class TrainConfig:
 
     Attributes:
         name: names the run folder
-        algorithm: the learning algorithm
+        algorithm: the learning algorithm; only its own group below counts
         ruleset: the rules
         seed: decides training games, evaluation games and first weights
         threads: processor threads; null for all cores, at most 4
@@ -102,6 +133,7 @@ class TrainConfig:
         points_per_reward: the learner's rewards are points over this
         network: see NetworkConfig
         ppo: see PPOConfig
+        dqn: see DQNConfig
         evaluation: see EvaluationConfig
 
     Raises:
@@ -109,7 +141,7 @@ class TrainConfig:
     """
 
     name: str = "ppo"
-    algorithm: Literal["ppo"] = "ppo"
+    algorithm: Literal["ppo", "dqn"] = "ppo"
     ruleset: RulesetName = "yahtzee"
     seed: NonNegativeInt = 1
     threads: PositiveInt | None = None
@@ -119,6 +151,7 @@ class TrainConfig:
     points_per_reward: PositiveFloat = 30.0
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
+    dqn: DQNConfig = field(default_factory=DQNConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
@@ -126,17 +159,26 @@ class TrainConfig:
             raise ValueError(f"name must be letters, digits and any of _.-, not {self.name!r}")
         if self.threads is not None and self.threads > MOST_THREADS:
             raise ValueError(f"threads must be null or 1 to {MOST_THREADS}, not {self.threads}")
-        for prefix, group in (("", self), ("ppo.", self.ppo)):
+        for prefix, group in (("", self), ("ppo.", self.ppo), ("dqn.", self.dqn)):
             for item in fields(group):
                 value = getattr(group, item.name)
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"{prefix}{item.name} must be a finite number, not {value}")
-        collected = self.n_envs * self.ppo.n_steps
-        if collected % self.ppo.batch_size:
+        if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
             raise ValueError(
-                f"ppo.batch_size must divide n_envs x ppo.n_steps = {collected}, "
+                f"ppo.batch_size must divide n_envs x ppo.n_steps = {self.rollout_steps}, "
                 f"which {self.ppo.batch_size} does not"
             )
+
+    @property
+    def rollout_steps(self) -> int:
+        """Environment steps between two updates."""
+        return self.n_envs * (self.ppo.n_steps if self.algorithm == "ppo" else 1)
+
+    @property
+    def whole_timesteps(self) -> int:
+        """Environment steps of the run: `total_timesteps` and what completes the last rollout."""
+        return -(-self.total_timesteps // self.rollout_steps) * self.rollout_steps
 
     def to_yaml(self) -> str:
         """The experiment with every key, as `--config` reads it."""

@@ -18,7 +18,8 @@ import torch
 import yaml
 from torch import nn
 
-from agents.ppo import PPO
+from agents.algorithms import Model
+from agents.dqn import DQN
 from agents.run_folder import AGENT
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.files import write_beside
@@ -28,8 +29,10 @@ _POINTS = ("mean", "sem", "luck_adjusted_mean", "luck_adjusted_sem", "optimum")
 _ACTIVATIONS = {nn.SiLU: "silu", nn.ReLU: "relu", nn.Tanh: "tanh"}
 
 
-def to_network(model: PPO, name: str, ruleset: str, training: Mapping[str, Any]) -> NetworkPolicy:
-    """The policy network of a model as a player that needs NumPy alone.
+def to_network(model: Model, name: str, ruleset: str, training: Mapping[str, Any]) -> NetworkPolicy:
+    """The policy of a model, or the action values by which it chooses, needing NumPy alone.
+
+    Of a dueling network the value of the position is left out: it changes no choice.
 
     Args:
         model: the trained model.
@@ -37,8 +40,15 @@ def to_network(model: PPO, name: str, ruleset: str, training: Mapping[str, Any])
         ruleset: the rules that it was trained for.
         training: how it came about, as plain data.
     """
-    modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
-    return NetworkPolicy(name, get_ruleset(ruleset), tuple(map(_layer, modules)), training)
+    if isinstance(model, DQN):
+        network = model.q_net.q_net
+        modules = [*network.body, network.advantages]
+        skip = _array(network.skip)
+    else:
+        modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
+        skip = None
+    layers = tuple(map(_layer, modules))
+    return NetworkPolicy(name, get_ruleset(ruleset), layers, skip, training)
 
 
 def _layer(module: nn.Module) -> Layer:

@@ -1,4 +1,7 @@
-"""The networks of the agents: separate policy and value networks with layer normalisation."""
+"""The networks of the agents: layers that are normalised before their activation.
+
+PPO has two, for the policy and for the value; DQN has one with two heads.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from typing import Any
 
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.dqn.policies import QNetwork
 from torch import nn
 
 from agents.masked_categorical import MaskedCategorical
+from agents.masked_dqn import MaskableDQNPolicy
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"silu": nn.SiLU, "relu": nn.ReLU, "tanh": nn.Tanh}
 
@@ -68,3 +73,70 @@ class NormalizedPolicy(MaskableActorCriticPolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | {"value_lr_factor": self.value_lr_factor}
+
+
+class DuelingNetwork(nn.Module):
+    """Action values: what the position is worth, and how actions differ from their average.
+
+    The reward of filling a box is known, so that it is added and not learned.
+
+    Args:
+        n_inputs: features of an observation.
+        n_actions: actions, those that fill a box last.
+        pays: the feature of each box that tells what filling it pays now.
+        rewards_per_pay: what these features are in rewards.
+        widths: units of each hidden layer.
+        activation: what follows each hidden layer.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_actions: int,
+        pays: list[int],
+        rewards_per_pay: float,
+        widths: list[int],
+        activation: type[nn.Module],
+    ) -> None:
+        super().__init__()
+        self.body = mlp(n_inputs, widths, activation)
+        self.value = nn.Linear(widths[-1], 1)
+        self.advantages = nn.Linear(widths[-1], n_actions)
+        skip = torch.zeros(n_inputs, n_actions)
+        skip[pays, torch.arange(n_actions - len(pays), n_actions)] = rewards_per_pay
+        self.register_buffer("skip", skip, persistent=False)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        hidden = self.body(observations)
+        advantages = self.advantages(hidden)
+        values = self.value(hidden) + advantages - advantages.mean(dim=1, keepdim=True)
+        return values + observations @ self.skip
+
+
+class DuelingPolicy(MaskableDQNPolicy):
+    """The policy of maskable DQN on a `DuelingNetwork`, for the flat observation.
+
+    Args:
+        pays: see `DuelingNetwork`.
+        rewards_per_pay: likewise.
+    """
+
+    def __init__(self, *args: Any, pays: list[int], rewards_per_pay: float, **kwargs: Any) -> None:
+        self.pays, self.rewards_per_pay = pays, rewards_per_pay
+        super().__init__(*args, **kwargs)
+
+    def make_q_net(self) -> QNetwork:
+        network = super().make_q_net()
+        network.q_net = DuelingNetwork(
+            network.features_dim,
+            int(self.action_space.n),
+            self.pays,
+            self.rewards_per_pay,
+            self.net_arch,
+            self.activation_fn,
+        )
+        return network.to(self.device)
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        own = {"pays": self.pays, "rewards_per_pay": self.rewards_per_pay}
+        return super()._get_constructor_parameters() | own

@@ -21,6 +21,7 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.utils import set_random_seed
 from torch.utils.tensorboard import SummaryWriter
 
+from agents.algorithms import ALGORITHMS, Model
 from agents.callbacks import (
     Checkpoints,
     GreedyEvaluation,
@@ -33,7 +34,6 @@ from agents.checkpoint import BadCheckpoint, load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, flat, parse
 from agents.export import to_network
 from agents.history import History
-from agents.ppo import PPO, make_ppo
 from agents.report import compare, print_comparison
 from agents.run_folder import (
     AGENT,
@@ -71,12 +71,6 @@ def default_threads() -> int:
     return min(len(allowed) if allowed else os.cpu_count() or 1, MAX_THREADS)
 
 
-def whole_rollouts(config: TrainConfig) -> int:
-    """The environment steps of a run: `total_timesteps` and what completes the last rollout."""
-    rollout = config.n_envs * config.ppo.n_steps
-    return -(-config.total_timesteps // rollout) * rollout
-
-
 class EventLog(TensorBoardOutputFormat):
     """TensorBoard's log of a run; takes back what was logged after step `begun` before."""
 
@@ -90,7 +84,7 @@ def train(
     folder: Path,
     stop: StopRequest | None = None,
     show_progress: bool = True,
-) -> tuple[PPO, History]:
+) -> tuple[Model, History]:
     """Train an agent as configured, from the checkpoint in the folder if there is one.
 
     Returns the model after the last update, and the run's history.
@@ -105,7 +99,7 @@ def train(
     set_random_seed(seeds["learner"])
     games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward)
     games.seed(seeds["training_games"])
-    model = make_ppo(config, games)
+    model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT
     history = load_checkpoint(checkpoint, model) if checkpoint.exists() else History()
     model.set_logger(Logger(str(folder), [EventLog(folder, model.num_timesteps)]))
@@ -123,7 +117,7 @@ def train(
         bar,
         Checkpoints(save, config.checkpoint_every, stop or StopRequest()),
     ]
-    remaining = whole_rollouts(config) - model.num_timesteps
+    remaining = config.whole_timesteps - model.num_timesteps
     try:
         model.learn(remaining, callbacks, reset_num_timesteps=model.num_timesteps == 0)
     finally:

@@ -15,7 +15,7 @@ from yahtzee_env.policies.network import Layer
 from yahtzee_env.rules import Box, Ruleset
 
 
-def some_network(ruleset="yahtzee", width=16, activation="silu", seed=0):
+def some_network(ruleset="yahtzee", width=16, activation="silu", seed=0, skips=False):
     """A network of random weights with one hidden layer."""
     rules, rng = get_ruleset(ruleset), np.random.default_rng(seed)
     inputs, actions = len(observation_names(rules)), Games(rules, 0).n_actions
@@ -29,7 +29,8 @@ def some_network(ruleset="yahtzee", width=16, activation="silu", seed=0):
         Layer(activation),
         Layer("linear", (array(width, actions), array(actions))),
     )
-    return NetworkPolicy("some", rules, layers, {"seed": seed})
+    skip = array(inputs, actions) if skips else None
+    return NetworkPolicy("some", rules, layers, skip, {"seed": seed})
 
 
 def positions(ruleset, n=500, seed=1):
@@ -56,7 +57,7 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize("activation", ["silu", "relu", "tanh"])
 def test_outputs_are_those_of_the_formula(activation):
-    network = some_network(activation=activation)
+    network = some_network(activation=activation, skips=True)
     (w1, b1), (scale, shift), _, (w2, b2) = (layer.arrays for layer in network.layers)
     observation, _ = next(positions("yahtzee", 3)).observe()
     function = {"silu": lambda v: v / (1 + np.exp(-v)), "relu": lambda v: v * (v > 0)}
@@ -64,7 +65,7 @@ def test_outputs_are_those_of_the_formula(activation):
         hidden = np.array([sum(row * w1[:, j]) for j in range(16)], np.float64) + b1
         hidden = (hidden - hidden.mean()) / np.sqrt(hidden.var() + 1e-5) * scale + shift
         hidden = function.get(activation, np.tanh)(hidden)
-        assert outputs == pytest.approx(hidden @ w2 + b2, abs=1e-4)
+        assert outputs == pytest.approx(hidden @ w2 + b2 + row @ network.skip, abs=1e-4)
 
 
 @pytest.mark.parametrize("ruleset", RULESETS)
@@ -73,8 +74,11 @@ def test_it_plays_every_rule_set_and_only_legally(ruleset):
     assert (result.games, result.illegal_actions) == (20, 0)
 
 
-def test_a_saved_agent_plays_alike_and_tells_what_it_was(saved):
-    network, loaded = some_network(), load_policy(saved)
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_saved_agent_plays_alike_and_tells_what_it_was(tmp_path, skips):
+    network, path = some_network(skips=skips), tmp_path / "some.npz"
+    network.save(path)
+    loaded = load_policy(path)
     assert (loaded.name, loaded.training) == ("some", {"seed": 0})
     for games in positions("yahtzee"):
         rng = np.random.default_rng(0)
@@ -99,7 +103,9 @@ def test_an_agent_of_other_rules_is_refused_in_one_sentence(saved):
 
 def test_a_failed_save_leaves_the_old_agent(saved):
     before = saved.read_bytes()
-    network = NetworkPolicy("other", get_ruleset("yahtzee"), some_network().layers, {"x": object()})
+    network = NetworkPolicy(
+        "other", get_ruleset("yahtzee"), some_network().layers, training={"x": object()}
+    )
     with pytest.raises(TypeError):
         network.save(saved)
     assert saved.read_bytes() == before
@@ -152,6 +158,7 @@ def test_a_header_that_does_not_fit_is_refused(saved, changes, message):
         ("0.bias", np.zeros((), np.float32)),
         ("1.scale", np.zeros((16, 16), np.float32)),
         ("3.bias", np.zeros(43, np.float32)),
+        ("skip", np.zeros((70, 43), np.float32)),
         ("header", np.zeros(5, np.uint8)),
     ],
 )

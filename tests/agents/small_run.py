@@ -2,7 +2,7 @@
 
 import hashlib
 
-from agents.config import EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig
+from agents.config import DQNConfig, EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig
 
 SMALL = TrainConfig(
     name="small",
@@ -12,6 +12,7 @@ SMALL = TrainConfig(
     n_envs=16,
     network=NetworkConfig(widths=[32]),
     ppo=PPOConfig(n_steps=32, batch_size=128, learning_rate=6e-4, value_learning_rate=1e-3),
+    dqn=DQNConfig(buffer_size=1024, learning_starts=128, batch_size=64),
     evaluation=EvaluationConfig(every=1024, games=20, final_games=20),
 )
 

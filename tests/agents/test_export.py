@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,10 +20,11 @@ from yahtzee_env import YahtzeeEnv, evaluate, load_policy
 STATES = 100_000
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+@pytest.fixture(scope="module", params=["ppo", "dqn"])
+def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    model, _ = train(SMALL, folder, show_progress=False)
+    config = replace(SMALL, algorithm=request.param)
+    model, _ = train(config, folder, show_progress=False)
     return folder, model
 
 

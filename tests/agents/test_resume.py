@@ -40,33 +40,40 @@ def rows(folder):
         return [{**row, "seconds": 0} for row in csv.DictReader(file)]
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+@pytest.fixture(scope="module", params=["ppo", "dqn"])
+def uninterrupted(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("uninterrupted")
-    model, _ = train(SMALL, folder, show_progress=False)
-    return folder, model
+    config = replace(SMALL, algorithm=request.param)
+    model, _ = train(config, folder, show_progress=False)
+    return folder, model, config
 
 
-@pytest.mark.parametrize("looks", [1, 2, 4])
-def test_a_resumed_run_ends_exactly_like_one_that_never_stopped(uninterrupted, tmp_path, looks):
-    folder, model = uninterrupted
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_resumed_run_ends_exactly_like_one_that_never_stopped(uninterrupted, tmp_path, share):
+    folder, model, config = uninterrupted
+    updates = config.total_timesteps // config.rollout_steps
     with pytest.raises(Stopped):
-        train(SMALL, tmp_path, StopAfter(looks), show_progress=False)
+        train(config, tmp_path, StopAfter(1 + int(share * updates)), show_progress=False)
     np.random.seed(99)  # noqa: NPY002
     torch.manual_seed(99)
-    resumed, history = train(SMALL, tmp_path, show_progress=False)
+    resumed, history = train(config, tmp_path, show_progress=False)
     assert fingerprint(resumed) == fingerprint(model)
     assert (resumed.num_timesteps, resumed._n_updates) == (2048, model._n_updates)
     assert rows(tmp_path) == rows(folder)
     assert history.evaluations[-1]["timesteps"] == 2048
     assert list(resumed.ep_info_buffer)[-1]["r"] == list(model.ep_info_buffer)[-1]["r"]
+    if config.algorithm == "dqn":
+        assert resumed.exploration_rate == model.exploration_rate
+        for name in ("observations", "actions", "rewards", "next_action_masks", "pos", "full"):
+            ours, theirs = getattr(resumed.replay_buffer, name), getattr(model.replay_buffer, name)
+            assert np.array_equal(ours, theirs), name
 
 
 def test_a_resumed_log_has_every_step_once(uninterrupted, tmp_path):
-    folder, _ = uninterrupted
+    folder, _, config = uninterrupted
     with pytest.raises(Stopped):
-        train(SMALL, tmp_path, StopAfter(3), show_progress=False)
-    train(SMALL, tmp_path, show_progress=False)
+        train(config, tmp_path, StopAfter(3), show_progress=False)
+    train(config, tmp_path, show_progress=False)
 
     def points(folder, tag):
         events = EventAccumulator(str(folder)).Reload().Scalars(tag)
@@ -141,7 +148,8 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path):
     process.kill()
     process.communicate()
     (folder / ".partial-1-checkpoint.pt").write_bytes(b"half")
-    done = torch.load(folder / "checkpoint.pt", weights_only=True)["model"]["timesteps"]
+    done = torch.load(folder / "checkpoint.pt", weights_only=True)["model"]["counters"]
+    done = done["num_timesteps"]
     assert done >= 512
     config = (folder / "config.yaml").read_text()
     (folder / "config.yaml").write_text(config.replace("1000000", str(done + 512)))

@@ -10,7 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from agents.config import parse
 from agents.ppo import PPO, make_ppo
 from agents.sb3_vec_env import GamesVecEnv
-from agents.train import main, spawn_seeds, train, whole_rollouts
+from agents.train import main, spawn_seeds, train
 from yahtzee_env import evaluate, load_policy
 from yahtzee_env.policies import POLICIES, ModelPolicy
 
@@ -127,8 +127,9 @@ def test_training_and_evaluation_games_have_different_dice():
 
 
 def test_training_ends_with_a_whole_rollout():
-    assert whole_rollouts(replace(SMALL, total_timesteps=2049)) == 2560
-    assert whole_rollouts(SMALL) == 2048
+    assert replace(SMALL, total_timesteps=2049).whole_timesteps == 2560
+    assert SMALL.whole_timesteps == 2048
+    assert replace(SMALL, algorithm="dqn", total_timesteps=2049).whole_timesteps == 2064
 
 
 def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):

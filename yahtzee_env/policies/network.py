@@ -24,7 +24,7 @@ MOST_BYTES = 256 * 2**20
 
 Floats = NDArray[np.float32]
 
-_HEADER = "header"
+_HEADER, _SKIP = "header", "skip"
 _ROWS = 1024  # so many fit the cache of a core
 _TINY = np.float32(1e-5)
 
@@ -96,6 +96,8 @@ class NetworkPolicy:
         name: what the player is called in results.
         ruleset: the rules that it was trained for; it plays no others.
         layers: from the flat observation to one output an action.
+        skip: None, or (features, actions) float32: what the observation adds to the outputs
+            besides, past all layers.
         training: how it came about, for people: plain data, ready for JSON.
 
     Raises:
@@ -105,17 +107,23 @@ class NetworkPolicy:
     name: str
     ruleset: Ruleset
     layers: Sequence[Layer]
+    skip: Floats | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     deterministic = True
 
     def __post_init__(self) -> None:
-        _check_layers(self.layers, self.ruleset)
+        features, actions = len(observation_names(self.ruleset)), Games(self.ruleset, 0).n_actions
+        _check_layers(self.layers, features, actions)
+        if self.skip is not None:
+            _check_array(self.skip, (features, actions))
 
     def outputs(self, observations: Floats) -> Floats:
         """(n, actions) float32: the network's outputs for (n, features) observations."""
         x = observations.copy()
         for layer in self.layers:
             x = LAYERS[layer.kind][1](x, *layer.arrays)
+        if self.skip is not None:
+            x += observations @ self.skip
         return x
 
     def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -152,6 +160,8 @@ class NetworkPolicy:
         }
         for i, layer in enumerate(self.layers):
             arrays |= zip(_array_names(i, layer.kind), layer.arrays, strict=True)
+        if self.skip is not None:
+            arrays[_SKIP] = self.skip
         packed = io.BytesIO()
         np.savez_compressed(packed, allow_pickle=False, **arrays)
         write_beside(path, lambda beside: beside.write_bytes(packed.getvalue()))
@@ -175,7 +185,8 @@ def load_network(path: Path) -> NetworkPolicy:
         layers = _layers(header["layers"], arrays)
         if not isinstance(header["name"], str) or not isinstance(header["training"], dict):
             raise ValueError("its name or training is of the wrong type")
-        return NetworkPolicy(header["name"], ruleset, layers, header["training"])
+        skip = arrays.get(_SKIP)
+        return NetworkPolicy(header["name"], ruleset, layers, skip, header["training"])
     except OSError:
         raise
     except Exception as error:
@@ -206,17 +217,20 @@ def _array_names(i: int, kind: str) -> list[str]:
     return [f"{i}.{name}" for name in LAYERS[kind][0]]
 
 
-def _check_layers(layers: Sequence[Layer], ruleset: Ruleset) -> None:
-    width = len(observation_names(ruleset))
+def _check_layers(layers: Sequence[Layer], features: int, actions: int) -> None:
+    width = features
     for layer in layers:
-        for array in layer.arrays:
-            if array.dtype != np.float32 or not np.isfinite(array).all():
-                raise ValueError("its weights must be finite float32 numbers")
         outputs = layer.arrays[-1].size if layer.kind == "linear" else width
-        first = (width, outputs) if layer.kind == "linear" else (outputs,)
-        if [array.shape for array in layer.arrays] != [first, (outputs,)][: len(layer.arrays)]:
-            raise ValueError(f"a {layer.kind} layer does not fit {width} inputs")
+        shapes = [(width, outputs) if layer.kind == "linear" else (outputs,), (outputs,)]
+        for array, shape in zip(layer.arrays, shapes, strict=False):
+            _check_array(array, shape)
         width = outputs
-    actions = Games(ruleset, 0).n_actions
     if width != actions:
         raise ValueError(f"it has {width} outputs for {actions} actions")
+
+
+def _check_array(array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"an array of its weights has shape {array.shape}, not {shape}")
+    if array.dtype != np.float32 or not np.isfinite(array).all():
+        raise ValueError("its weights must be finite float32 numbers")

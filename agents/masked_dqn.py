@@ -1,0 +1,248 @@
+"""DQN that knows which actions are legal, in one file: stable-baselines3's `DQN` with masks.
+
+The masks come from the environments as sb3-contrib's `MaskablePPO` takes them: from a method
+`action_masks()`. They are used wherever an action is chosen: in exploration, in greedy play and in
+the maximum of the learning target, for which the replay buffer keeps the mask of each next state.
+docs/masked_dqn.md tells how to use it with other environments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch as th
+from gymnasium import spaces
+from numpy.typing import NDArray
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.vec_env import VecNormalize
+from stable_baselines3.dqn.policies import DQNPolicy, MultiInputPolicy
+from torch.nn import functional as F
+
+
+class MaskableSamples(NamedTuple):
+    """A batch of transitions; `next_action_masks` is (batch, actions) bool."""
+
+    observations: Any
+    actions: th.Tensor
+    next_observations: Any
+    dones: th.Tensor
+    rewards: th.Tensor
+    next_action_masks: th.Tensor
+
+
+class _KeepsMasks:
+    """Adds to a replay buffer what is legal in each next state.
+
+    Attributes:
+        next_action_masks: (size, n_envs, actions) bool.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.optimize_memory_usage:
+            raise ValueError("optimize_memory_usage must be False: masks need both observations")
+        shape = (self.buffer_size, self.n_envs, int(self.action_space.n))
+        self.next_action_masks = np.ones(shape, dtype=bool)
+
+    def set_masks(self, next_action_masks: NDArray[np.bool_]) -> None:
+        """Keep the masks, (n_envs, actions), of the next states that `add` will store next."""
+        self.next_action_masks[self.pos] = next_action_masks
+
+    def _get_samples(self, batch_inds: NDArray[Any], env: VecNormalize | None = None) -> Any:
+        at = batch_inds, np.random.randint(0, self.n_envs, size=len(batch_inds))  # noqa: NPY002
+        ends = self.dones[at] * (1 - self.timeouts[at])
+        rewards = self._normalize_reward(self.rewards[at].reshape(-1, 1), env)
+        return MaskableSamples(
+            self._rows(self.observations, at, env),
+            self.to_torch(self.actions[at]),
+            self._rows(self.next_observations, at, env),
+            self.to_torch(ends.reshape(-1, 1)),
+            self.to_torch(rewards),
+            self.to_torch(self.next_action_masks[at]),
+        )
+
+    def _rows(self, kept: Any, at: Any, env: VecNormalize | None) -> Any:
+        if isinstance(kept, Mapping):
+            rows = self._normalize_obs({name: array[at] for name, array in kept.items()}, env)
+            return {name: self.to_torch(array) for name, array in rows.items()}
+        return self.to_torch(self._normalize_obs(kept[at], env))
+
+
+class MaskableReplayBuffer(_KeepsMasks, ReplayBuffer):
+    """stable-baselines3's replay buffer with the masks of the next states."""
+
+
+class MaskableDictReplayBuffer(_KeepsMasks, DictReplayBuffer):
+    """The same for dictionary observations."""
+
+
+class MaskableDQNPolicy(DQNPolicy):
+    """stable-baselines3's policy of DQN, greedy among the legal actions."""
+
+    def predict(
+        self,
+        observation: Any,
+        state: tuple[NDArray[Any], ...] | None = None,
+        episode_start: NDArray[Any] | None = None,
+        deterministic: bool = True,
+        action_masks: NDArray[Any] | None = None,
+    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
+        """The legal action of the highest value for one observation or many.
+
+        `state` is passed on, `episode_start` and `deterministic` do not matter. Everything is legal
+        without `action_masks`, which are (actions,) or (n, actions).
+        """
+        self.set_training_mode(False)
+        tensor, many = self.obs_to_tensor(observation)
+        with th.no_grad():
+            values = self.q_net(tensor)
+        if action_masks is not None:
+            masks = th.as_tensor(np.asarray(action_masks), dtype=th.bool, device=values.device)
+            values = th.where(masks.reshape(values.shape), values, -th.inf)
+        actions = values.argmax(dim=1).cpu().numpy()
+        return (actions if many else actions[0]), state
+
+
+class MaskableMultiInputPolicy(MaskableDQNPolicy, MultiInputPolicy):
+    """The same for dictionary observations."""
+
+
+class MaskableDQN(DQN):
+    """Double DQN on legal actions only; arguments, saving and loading are those of `DQN`.
+
+    Unlike `DQN` it explores in each environment independently.
+
+    Raises:
+        ValueError: for environments without `action_masks`, and for `n_steps` above 1 or
+            `optimize_memory_usage`, which it does not support.
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
+        "MlpPolicy": MaskableDQNPolicy,
+        "MultiInputPolicy": MaskableMultiInputPolicy,
+    }
+
+    def _setup_model(self) -> None:
+        if self.n_steps != 1:
+            raise ValueError(f"n_steps must be 1, not {self.n_steps}")
+        if self.replay_buffer_class is None:
+            dictionary = isinstance(self.observation_space, spaces.Dict)
+            self.replay_buffer_class = (
+                MaskableDictReplayBuffer if dictionary else MaskableReplayBuffer
+            )
+        super()._setup_model()
+
+    def learn(self, *args: Any, **kwargs: Any) -> MaskableDQN:
+        """Learn as `DQN` does; warns where it goes on without the replay buffer it had."""
+        assert self.env is not None, "set an environment before learning"
+        if not is_masking_supported(self.env):
+            raise ValueError("the environments need a method action_masks(), one bool an action")
+        goes_on = not kwargs.get("reset_num_timesteps", True) and self.num_timesteps > 0
+        if goes_on and self.replay_buffer.size() == 0:
+            warnings.warn(
+                f"learning goes on after {self.num_timesteps} steps with an empty replay buffer; "
+                "load_replay_buffer brings back a saved one",
+                stacklevel=2,
+            )
+        super().learn(*args, **kwargs)
+        return self
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Update the network towards masked double-DQN targets, in batches from the buffer."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        losses = []
+        for _ in range(gradient_steps):
+            batch = self.replay_buffer.sample(batch_size, env=self._vec_normalize_env)
+            targets = self.targets(batch)
+            values = self.q_net(batch.observations).gather(1, batch.actions.long())
+            loss = F.smooth_l1_loss(values, targets)
+            losses.append(loss.detach())
+            self.policy.optimizer.zero_grad()
+            loss.backward()
+            th.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
+            self.policy.optimizer.step()
+        self._n_updates += gradient_steps
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/loss", th.stack(losses).mean().item())
+
+    @th.no_grad()
+    def targets(self, batch: MaskableSamples) -> th.Tensor:
+        """(batch, 1) float32: the reward, and what the best legal next action is worth.
+
+        The network chooses that action and the target network values it (double DQN). Where an
+        episode has ended, or nothing is legal, nothing is added.
+        """
+        choices = self.q_net(batch.next_observations)
+        choices = th.where(batch.next_action_masks, choices, -th.inf).argmax(1, keepdim=True)
+        following = self.q_net_target(batch.next_observations).gather(1, choices)
+        goes_on = batch.next_action_masks.any(1, keepdim=True) & (batch.dones == 0)
+        return batch.rewards + th.where(goes_on, self.gamma * following, 0.0)
+
+    def predict(
+        self,
+        observation: Any,
+        state: tuple[NDArray[Any], ...] | None = None,
+        episode_start: NDArray[Any] | None = None,
+        deterministic: bool = False,
+        action_masks: NDArray[Any] | None = None,
+    ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
+        """The best legal actions; unless deterministic, random legal ones at the rate of now.
+
+        Args:
+            observation: one observation or many.
+            state: passed on; only recurrent policies have one.
+            episode_start: ignored, as by every policy that is not recurrent.
+            deterministic: never explore.
+            action_masks: what is legal, (actions,) or (n, actions); None if everything is.
+        """
+        actions, state = self.policy.predict(
+            observation, state, episode_start, action_masks=action_masks
+        )
+        if not deterministic:
+            shape = *np.shape(actions), int(self.action_space.n)
+            legal = (
+                np.ones(shape, bool) if action_masks is None else np.reshape(action_masks, shape)
+            )
+            explores = np.random.random(shape[:-1]) < self.exploration_rate  # noqa: NPY002
+            actions = np.where(explores, _random_actions(legal), actions)
+        return actions, state
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        masks = get_action_masks(self.env)
+        if self.num_timesteps < learning_starts:
+            actions = _random_actions(masks)
+        else:
+            actions, _ = self.predict(self._last_obs, action_masks=masks)
+        return actions, actions
+
+    def _store_transition(
+        self,
+        replay_buffer: Any,
+        buffer_action: NDArray[Any],
+        new_obs: Any,
+        reward: NDArray[Any],
+        dones: NDArray[Any],
+        infos: list[dict[str, Any]],
+    ) -> None:
+        masks = np.array(get_action_masks(self.env), dtype=bool)
+        for i in np.flatnonzero(dones):
+            # The environment has begun anew; the mask of where it ended is in the info, if at all.
+            masks[i] = infos[i].get("action_mask", True)
+        replay_buffer.set_masks(masks)
+        super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
+
+
+def _random_actions(masks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """A uniformly random legal action for each mask, along the last axis."""
+    draws = np.random.random(masks.shape)  # noqa: NPY002
+    actions: NDArray[np.int64] = np.where(masks, draws, -1.0).argmax(axis=-1)
+    return actions

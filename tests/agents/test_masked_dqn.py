@@ -1,0 +1,235 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.envs import InvalidActionEnvDiscrete
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.envs import IdentityEnv
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from agents.masked_dqn import MaskableDQN, MaskableReplayBuffer, MaskableSamples
+from agents.sb3_vec_env import GamesVecEnv
+
+N_ENVS = 4
+
+
+class CountOnly(gym.Env):
+    """Five actions, of which only those up to a counter are legal; the last legal one pays 1."""
+
+    action_space = spaces.Discrete(5)
+    observation_space = spaces.Box(0, 1, (5,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.count, self.steps = 0, 0
+        return self._observe(), {"action_mask": self.action_masks()}
+
+    def step(self, action):
+        assert self.action_masks()[action], "an illegal action"
+        self.steps += 1
+        reward = float(action == self.count)
+        self.count = (self.count + 1) % 5
+        return (
+            self._observe(),
+            reward,
+            self.steps == 10,
+            False,
+            {"action_mask": self.action_masks()},
+        )
+
+    def action_masks(self):
+        return np.arange(5) <= self.count
+
+    def _observe(self):
+        return np.eye(5, dtype=np.float32)[self.count]
+
+
+class CountDict(CountOnly):
+    observation_space = spaces.Dict({"count": CountOnly.observation_space})
+
+    def _observe(self):
+        return {"count": super()._observe()}
+
+
+def make(env, seed=0, **settings):
+    usual = {
+        "learning_rate": 1e-3,
+        "buffer_size": 2000,
+        "learning_starts": 200,
+        "batch_size": 64,
+        "target_update_interval": 100,
+        "exploration_fraction": 0.5,
+        "device": "cpu",
+    }
+    return MaskableDQN("MlpPolicy", env, seed=seed, **(usual | settings))
+
+
+def yahtzee(n_envs=N_ENVS):
+    env = GamesVecEnv("yahtzee", n_envs)
+    env.seed(1)
+    return env
+
+
+def weights(model):
+    return torch.cat([value.flatten() for value in model.policy.state_dict().values()])
+
+
+def batch(rewards, masks, dones):
+    observations = torch.zeros(len(rewards), 70)
+    return MaskableSamples(
+        observations,
+        torch.zeros(len(rewards), 1),
+        observations,
+        torch.tensor(dones).reshape(-1, 1),
+        torch.tensor(rewards).reshape(-1, 1),
+        torch.tensor(masks),
+    )
+
+
+def test_the_target_takes_the_best_legal_action_only(monkeypatch):
+    model = make(yahtzee(), gamma=1.0)
+    values = torch.zeros(1, 44)
+    values[0, 3], values[0, 5] = 7.0, 1e6
+    for network in (model.q_net, model.q_net_target):
+        monkeypatch.setattr(network, "forward", lambda observations: values)
+    legal = np.zeros((1, 44), bool)
+    legal[0, 3] = True
+    assert model.targets(batch([5.0], legal, [0.0])).tolist() == [[12.0]]
+    assert model.targets(batch([5.0], legal, [1.0])).tolist() == [[5.0]]
+    assert model.targets(batch([5.0], ~legal, [0.0])).tolist() == [[1e6 + 5]]
+
+
+def test_the_network_chooses_and_the_target_network_values(monkeypatch):
+    model = make(yahtzee(), gamma=0.5)
+    legal = np.zeros((1, 44), bool)
+    legal[0, :2] = True
+    online, target = torch.zeros(1, 44), torch.zeros(1, 44)
+    online[0, :3] = torch.tensor([1.0, 2.0, 9.0])
+    target[0, :3] = torch.tensor([100.0, 8.0, 9.0])
+    monkeypatch.setattr(model.q_net, "forward", lambda observations: online)
+    monkeypatch.setattr(model.q_net_target, "forward", lambda observations: target)
+    assert model.targets(batch([1.0], legal, [0.0])).tolist() == [[5.0]]
+
+
+def test_a_state_where_nothing_is_legal_adds_nothing():
+    model = make(yahtzee())
+    nothing = np.zeros((1, 44), bool)
+    assert model.targets(batch([3.0], nothing, [0.0])).tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
+def test_ten_thousand_actions_are_legal_at_any_exploration_rate(rate):
+    env = yahtzee(100)
+    model = make(env)
+    model.exploration_rate = rate
+    observations, seen = env.reset(), set()
+    for _ in range(100):
+        masks = env.env_method("action_masks")
+        actions, _ = model.predict(observations, action_masks=masks)
+        assert masks[np.arange(100), actions].all()
+        seen |= set(actions.tolist())
+        observations, *_ = env.step(actions)
+    assert rate < 1 or len(seen) == 44
+
+
+def test_exploration_is_uniform_and_each_environment_explores_for_itself():
+    model = make(yahtzee())
+    observations = np.zeros((20_000, 70), np.float32)
+    masks = np.zeros((20_000, 44), bool)
+    masks[:, [2, 11, 40]] = True
+    best = model.predict(observations[:1], action_masks=masks[:1], deterministic=True)[0][0]
+    model.exploration_rate = 0.3
+    actions, _ = model.predict(observations, action_masks=masks)
+    shares = {action: (actions == action).mean() for action in (2, 11, 40)}
+    for action, share in shares.items():
+        assert share == pytest.approx(0.8 if action == best else 0.1, abs=0.012)
+
+
+def test_one_observation_gives_one_action():
+    model = make(DummyVecEnv([CountOnly]))
+    mask = np.array([False, True, False, False, False])
+    action, state = model.predict(np.zeros(5, np.float32), action_masks=mask)
+    assert (int(action), np.shape(action), state) == (1, (), None)
+
+
+@pytest.mark.parametrize("kind", [CountOnly, CountDict])
+def test_it_learns_where_only_some_actions_are_legal(kind):
+    policy = "MultiInputPolicy" if kind is CountDict else "MlpPolicy"
+    env = make_vec_env(kind, N_ENVS)
+    model = MaskableDQN(
+        policy,
+        env,
+        learning_rate=3e-3,
+        learning_starts=200,
+        target_update_interval=100,
+        gamma=0.0,
+        batch_size=64,
+        seed=1,
+        device="cpu",
+    ).learn(4000)
+    mean, _ = evaluate_policy(model, env, n_eval_episodes=10, warn=False)
+    assert mean == 10.0
+
+
+def test_it_solves_the_identity_environments():
+    def identity():
+        return ActionMasker(IdentityEnv(5), lambda _: np.ones(5, bool))
+
+    def some_invalid():
+        return InvalidActionEnvDiscrete(dim=20, n_invalid_actions=10)
+
+    for env in (identity, some_invalid):
+        games = make_vec_env(env, N_ENVS)
+        model = make(games, learning_rate=3e-3, gamma=0.0, exploration_fraction=0.3).learn(8000)
+        mean, _ = evaluate_policy(model, games, n_eval_episodes=10, warn=False)
+        assert mean > 90
+
+
+def test_the_buffer_keeps_the_mask_of_the_next_state():
+    env = make_vec_env(CountOnly, N_ENVS)
+    model = make(env, learning_starts=10_000).learn(400)
+    assert isinstance(model.replay_buffer, MaskableReplayBuffer)
+    sample = model.replay_buffer.sample(500)
+    following = sample.next_observations.argmax(dim=1)
+    expected = torch.arange(5)[None, :] <= following[:, None]
+    assert torch.equal(sample.next_action_masks, expected)
+    assert sample.actions.flatten().tolist() != [0] * 500
+
+
+def test_one_seed_gives_the_same_weights_and_another_seed_others():
+    first, again, other = (make(yahtzee(), seed).learn(600) for seed in (1, 1, 2))
+    assert torch.equal(weights(first), weights(again))
+    assert not torch.equal(weights(first), weights(other))
+
+
+def test_a_saved_model_plays_and_learns_on(tmp_path):
+    model = make(yahtzee()).learn(600)
+    model.save(tmp_path / "model")
+    model.save_replay_buffer(tmp_path / "buffer")
+    loaded = MaskableDQN.load(tmp_path / "model", env=yahtzee(), device="cpu")
+    observations = yahtzee().reset()
+    masks = np.ones((N_ENVS, 44), bool)
+    for each in (model, loaded):
+        each.choice, _ = each.predict(observations, action_masks=masks, deterministic=True)
+    assert np.array_equal(model.choice, loaded.choice)
+    assert loaded.exploration_rate == model.exploration_rate
+    with pytest.warns(UserWarning, match="empty replay buffer"):
+        loaded.learn(N_ENVS, reset_num_timesteps=False)
+    loaded.load_replay_buffer(tmp_path / "buffer")
+    assert np.array_equal(
+        loaded.replay_buffer.next_action_masks, model.replay_buffer.next_action_masks
+    )
+    loaded.learn(200, reset_num_timesteps=False)
+    assert loaded.num_timesteps >= model.num_timesteps + N_ENVS + 200
+
+
+def test_what_it_does_not_support_is_refused():
+    with pytest.raises(ValueError, match="n_steps must be 1"):
+        make(yahtzee(), n_steps=3)
+    with pytest.raises(ValueError, match="optimize_memory_usage"):
+        make(yahtzee(), optimize_memory_usage=True)
+    with pytest.raises(ValueError, match="action_masks"):
+        make(make_vec_env(lambda: IdentityEnv(5), 1)).learn(10)
