@@ -57,6 +57,7 @@ class PPOConfig:
         learning_rate: of the policy network at the start; it falls linearly to 0
         value_learning_rate: of the value network, likewise
         max_grad_norm: longest gradient of a step
+        redraws: how many other throws of the dice also judge each action (see agents/redraws.py)
     """
 
     n_steps: PositiveInt = 8
@@ -69,6 +70,7 @@ class PPOConfig:
     learning_rate: PositiveFloat = 2e-3
     value_learning_rate: PositiveFloat = 2e-3
     max_grad_norm: PositiveFloat = 0.5
+    redraws: NonNegativeInt = 0
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,11 @@ class TrainConfig:
                 f"ppo.batch_size must divide n_envs x ppo.n_steps = {self.rollout_steps}, "
                 f"which {self.ppo.batch_size} does not"
             )
+
+    @property
+    def redraws(self) -> int:
+        """Other throws of the dice that the learner wants to see for each step."""
+        return self.ppo.redraws if self.algorithm == "ppo" else 0
 
     @property
     def rollout_steps(self) -> int:

@@ -1,29 +1,49 @@
-"""Maskable PPO whose entropy bonus falls to zero, with a learning rate for each network."""
+"""Maskable PPO whose entropy bonus falls to zero, with a learning rate for each network.
+
+It can judge each action by several throws of the dice: see `agents.redraws`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from agents.config import TrainConfig
 from agents.networks import ACTIVATIONS, NormalizedPolicy
+from agents.redraws import RedrawBuffer
 
 
 class PPO(MaskablePPO):
-    """sb3-contrib's `MaskablePPO` with three small changes.
+    """sb3-contrib's `MaskablePPO` with small changes.
 
     `ent_coef` is the entropy coefficient at the start and falls linearly to 0. Parameter groups of
     the optimizer may carry an `lr_factor`. An update is logged at its own step, not at that of the
     next rollout, so the last one is logged too.
+
+    Args:
+        *args: those of `MaskablePPO`.
+        redraws: as that of the games; above 0 the advantages use them, see `agents.redraws`.
+        **kwargs: likewise.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, redraws: int = 0, **kwargs: Any) -> None:
+        self.redraws = redraws
         super().__init__(*args, **kwargs)
         self.first_ent_coef = self.ent_coef
         self._iteration = 0
+
+    def _setup_model(self) -> None:
+        if self.redraws:
+            self.rollout_buffer_class = RedrawBuffer
+        super()._setup_model()
+        if self.redraws:
+            self.rollout_buffer.redrawn_values = self.redrawn_values
 
     def train(self) -> None:
         """Update the networks from the rollout buffer, then log."""
@@ -35,6 +55,14 @@ class PPO(MaskablePPO):
     def dump_logs(self, iteration: int = 0) -> None:
         """Keep the log open until the update is done."""
         self._iteration = iteration
+
+    def redrawn_values(self) -> NDArray[np.float32]:
+        """The values of what else could have followed the steps of the rollout."""
+        observations = self.env.take_redrawn()
+        with torch.no_grad():
+            flat = torch.from_numpy(observations.reshape(-1, observations.shape[-1]))
+            values = self.policy.predict_values(flat)
+        return values.numpy().reshape(observations.shape[:-1])
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)
@@ -64,5 +92,6 @@ def make_ppo(config: TrainConfig, env: VecEnv) -> PPO:
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
             "value_lr_factor": ppo.value_learning_rate / ppo.learning_rate,
         },
+        redraws=ppo.redraws,
         device="cpu",
     )

@@ -32,6 +32,7 @@ class GamesVecEnv(VecEnv):
         ruleset: a rule set, its name, or its dictionary.
         n_envs: the number of games.
         points_per_reward: the points that make a reward of 1.
+        redraws: how often each action is also tried with other dice, for `take_redrawn`.
 
     Attributes:
         finished_games: how many games have ended.
@@ -42,11 +43,14 @@ class GamesVecEnv(VecEnv):
         ruleset: str | Ruleset | Mapping[str, Any] = "yahtzee",
         n_envs: int = 1024,
         points_per_reward: float = 1.0,
+        redraws: int = 0,
     ) -> None:
         rules = get_ruleset(ruleset)
         low, high = observation_bounds(rules)
         self.render_mode = None
         self.points_per_reward = points_per_reward
+        self.redraws = redraws
+        self._redrawn: list[NDArray[np.float32]] = []
         self._games = Games(rules, n_envs)
         self._masks = np.zeros((n_envs, self._games.n_actions), bool)
         self._lengths = np.zeros(n_envs, np.int64)
@@ -77,6 +81,8 @@ class GamesVecEnv(VecEnv):
         Raises:
             ValueError: if an action is illegal; then nothing has changed.
         """
+        if self.redraws:
+            self._redraw()
         points = self._games.play(self._actions)
         self._lengths += 1
         dones = self._games.over
@@ -86,6 +92,15 @@ class GamesVecEnv(VecEnv):
             self._end(dones, infos)
         rewards = (points / self.points_per_reward).astype(np.float32)
         return self._observe(), rewards, dones, infos
+
+    def take_redrawn(self) -> NDArray[np.float32]:
+        """What could have followed each step since the last call, had the dice fallen otherwise.
+
+        (steps, redraws, n_envs, features) float32. The dice are thrown for this alone: the games
+        themselves go on as they do. Reward and end of a step do not depend on its dice.
+        """
+        redrawn, self._redrawn = self._redrawn, []
+        return np.stack(redrawn)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that decides how the games go on."""
@@ -143,6 +158,12 @@ class GamesVecEnv(VecEnv):
                 self._games.seed(seeding.np_random(seed)[0], i)
         self._seeded = True
         self._reset_seeds()
+
+    def _redraw(self) -> None:
+        others = self._games.branches(self.redraws)
+        others.play(np.tile(self._actions, self.redraws))
+        observations, _ = others.observe()
+        self._redrawn.append(observations.reshape(self.redraws, self.num_envs, -1))
 
     def _observe(self) -> NDArray[np.float32]:
         observations, masks = self._games.observe()

@@ -68,6 +68,14 @@ class Games:
         games.records = self.records[which]
         return games
 
+    def branches(self, n: int) -> Games:
+        """Each game n times, alike but for the dice to come: all games once, then again."""
+        branches = Games(self.ruleset, 0)
+        branches.records = np.tile(self.records, n)
+        copy = np.repeat(np.arange(n, dtype=np.uint64), len(self))
+        branches.records["rng"] = kernels.mixed(~branches.records["rng"] + copy)
+        return branches
+
     def seed(self, rng: np.random.Generator, i: int | None = None) -> None:
         """Give game `i`, or every game, a generator state drawn from `rng`."""
         records = self.records if i is None else self.records[i : i + 1]
