@@ -31,11 +31,12 @@ DATA, PAGE, README = (
 )
 BEGIN, END = "<!-- make results -->\n", "<!-- end -->\n"
 
+ARXIV = "[arXiv 2601.00007](https://arxiv.org/abs/2601.00007)"
 PUBLISHED = {
     "yahtzee": [
         ("DQN, ten meta-actions (Vasseur 2019)", "about 232"),
-        ("PPO, 250,000 games ([arXiv 2601.00007](https://arxiv.org/abs/2601.00007))", "230.2"),
-        ("A2C, 1 million games (the same; best published learned player)", "241.78"),
+        (f"PPO, 250,000 games ({ARXIV})", "230.2"),
+        (f"A2C, 1 million games ({ARXIV}), the best published learned player", "241.78"),
         ("best published hand-made player (Glenn 2006)", "244.87"),
     ]
 }
@@ -72,6 +73,7 @@ def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]
         for player in players(ruleset):
             key = f"{ruleset}: {player}"
             row = kept.get(key, {})
+            print(key)
             if any(row.get(name) != value for name, value in asked.items()):
                 kept[key] = asked | measure(player, ruleset, options.games, options.seed)
                 write_json(DATA, kept)
