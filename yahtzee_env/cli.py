@@ -267,6 +267,8 @@ def _evaluate(options: Any) -> Report:
         result = evaluate(policies[0], *size) if len(policies) == 1 else compare(policies, *size)
     except (ValueError, OSError, ImportError) as error:
         options.error(str(error))
+    except MemoryError:
+        options.error(f"{options.games:,} games do not fit in memory; try fewer")
     data = result.to_dict()
     if options.exact:
         data["exact"] = [asdict(value) for value in exact]

@@ -136,3 +136,19 @@ def test_masks_also_pass_through_the_vector_environments_of_stable_baselines3(ki
     model = MaskablePPO("MlpPolicy", env, n_steps=256, batch_size=128, device="cpu")
     assert model.learn(512).num_timesteps == 512
     env.close()
+
+
+def test_processes_play_the_same_games_as_one_process():
+    played = []
+    for kind, settings in ((DummyVecEnv, {}), (SubprocVecEnv, {"start_method": "spawn"})):
+        env = make_vec_env(make_single, 2, seed=3, vec_env_cls=kind, vec_env_kwargs=settings)
+        steps = [env.reset()]
+        for step in range(60):
+            masks = np.stack(env.env_method("action_masks"))
+            observations, rewards, dones, _ = env.step(some_legal(masks, step))
+            steps += [observations, rewards, dones]
+        played.append(steps)
+        env.close()
+    assert any(dones.any() for dones in played[0][3::3])
+    for one, other in zip(*played, strict=True):
+        assert np.array_equal(one, other)

@@ -69,6 +69,7 @@ def test_tensorboard_gets_the_usual_scalars(trained):
         assert all(math.isfinite(point.value) for point in points), tag
         assert steps == sorted(set(steps)), tag
         assert steps[-1] == model.num_timesteps == 2048, tag
+    assert events.PluginTagToContent("hparams")
     last = events.Scalars("rollout/ep_rew_mean")[-1].value
     assert last == pytest.approx(np.mean(scores[-100:]), rel=1e-5)
     assert 13 <= events.Scalars("rollout/ep_len_mean")[-1].value <= 39
