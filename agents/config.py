@@ -251,7 +251,7 @@ def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
 
 
 def _of_run(folder: Path, arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
-    if [*arguments] not in (["--resume", str(folder)], [f"--resume={folder}"]):
+    if len(arguments) > (1 if arguments[0].startswith("--resume=") else 2):
         raise ValueError("--resume takes the folder of a run and no other argument beside it")
     path = folder / CONFIG
     if not path.is_file():

@@ -73,6 +73,8 @@ def model_card(agent: NetworkPolicy) -> str:
     packages = (f"{name} {version}" for name, version in made["packages"].items())
     return CARD.substitute(
         name=agent.name,
+        algorithm=config["algorithm"].upper(),
+        redraws=_redraws(config["ppo"]["redraws"] if config["algorithm"] == "ppo" else 0),
         ruleset=agent.ruleset.name,
         games=f"{row['games']:,}",
         **{key: f"{row[key]:.2f}" for key in _POINTS},
@@ -87,6 +89,15 @@ def model_card(agent: NetworkPolicy) -> str:
         share=f"{result['evaluation_share']:.1%}",
         packages=", ".join(packages),
         **{key: made[key] for key in ("commit", "machine", "python")},
+    )
+
+
+def _redraws(number: int) -> str:
+    if not number:
+        return ""
+    return (
+        f" For each step of training the simulator threw the dice {number} more times, to judge "
+        "the action with less luck; these throws are not counted as steps."
     )
 
 

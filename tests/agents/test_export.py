@@ -70,6 +70,7 @@ def test_a_finished_run_is_published_with_its_config_and_a_card(tmp_path, capsys
     row = json.loads((run / "result.json").read_text())["scores"][-1]
     assert f"{row['luck_adjusted_mean']:.2f} ± {row['luck_adjusted_sem']:.2f}" in card
     assert "$" not in card
+    assert "masked PPO" in card
     assert load_policy(path).training["config"]["name"] == "small"
 
 

@@ -182,6 +182,9 @@ def test_a_checkpoint_of_another_run_or_a_hostile_one_is_refused(tmp_path, capsy
     ("arguments", "message"),
     [
         (["--resume", "nowhere"], "no run to resume in nowhere"),
+        (["--resume", "nowhere/"], "no run to resume in nowhere"),
+        (["--resume=nowhere/"], "no run to resume in nowhere"),
+        (["--resume=nowhere", "--force"], "no other argument"),
         (["--resume", "nowhere", "--seed", "2"], "no other argument"),
     ],
 )
