@@ -13,13 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam
 
-from agents.config import EvaluationConfig
+from agents.config import TrainConfig
 from agents.history import History
+from agents.report import greedy_policy
 from agents.run_folder import BEST, EVALUATIONS
 from yahtzee_env import evaluate
 from yahtzee_env.evaluation import Evaluation
 from yahtzee_env.files import write_beside
-from yahtzee_env.policies import ModelPolicy
 
 
 class BetweenUpdates(BaseCallback):
@@ -36,33 +36,25 @@ class BetweenUpdates(BaseCallback):
 
 
 class GreedyEvaluation(BetweenUpdates):
-    """Plays greedy games, always with action masks, at intervals and at the end of training.
+    """Plays greedy games at intervals and at the end of training.
 
     Logs them under `eval/`, keeps them in the history and in a CSV file of the run folder, and
     saves the model there whenever its luck-adjusted score is the best so far.
 
     Args:
-        ruleset: the rules.
-        settings: how often, and how many games, the same ones every time.
+        config: the experiment.
         seed: the seed of the games.
         history: where the results go.
         folder: the run folder.
     """
 
-    def __init__(
-        self,
-        ruleset: str,
-        settings: EvaluationConfig,
-        seed: int,
-        history: History,
-        folder: Path,
-    ) -> None:
+    def __init__(self, config: TrainConfig, seed: int, history: History, folder: Path) -> None:
         super().__init__()
-        self.ruleset, self.settings, self.seed = ruleset, settings, seed
+        self.config, self.seed = config, seed
         self.history, self.folder = history, folder
 
     def _between_updates(self) -> None:
-        every = self.settings.every
+        every = self.config.evaluation.every
         if self.num_timesteps // every > self.history.last_evaluated // every:
             self._evaluate()
 
@@ -71,9 +63,14 @@ class GreedyEvaluation(BetweenUpdates):
             self._evaluate()
 
     def _evaluate(self) -> None:
-        history, begun = self.history, time.monotonic()
-        policy = ModelPolicy(self.model)
-        result = evaluate(policy, self.ruleset, games=self.settings.games, seed=self.seed)
+        config, history, begun = self.config, self.history, time.monotonic()
+        result = evaluate(
+            greedy_policy(self.model, config.algorithm, config.masks),
+            config.ruleset,
+            games=config.evaluation.games,
+            seed=self.seed,
+            on_illegal="random",  # which masks never need
+        )
         history.evaluating += time.monotonic() - begun
         history.evaluations.append(self._row(result))
         history.write(self.folder / EVALUATIONS)
@@ -81,6 +78,7 @@ class GreedyEvaluation(BetweenUpdates):
             write_beside(self.folder / BEST, self.model.save)
         for name, value in _scalars(result).items():
             self.logger.record(f"eval/{name}", value)
+        self.logger.record("rollout/illegal_share", history.evaluations[-1]["illegal_share"])
         self.logger.record("time/evaluation_share", history.evaluating / history.seconds)
         self.logger.dump(self.num_timesteps)
 
@@ -95,6 +93,7 @@ class GreedyEvaluation(BetweenUpdates):
             "luck_adjusted_sem": result.luck_adjusted_sem,
             **{f"regret_{_key(kind)}": lost for kind, lost in result.regret_by_decision.items()},
             "upper_bonus_rate": result.upper_bonus_rate,
+            "illegal_share": self.training_env.illegal_actions / self.num_timesteps,
         }
 
 

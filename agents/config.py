@@ -133,6 +133,7 @@ class TrainConfig:
         checkpoint_every: environment steps between two checkpoints
         n_envs: games side by side
         points_per_reward: the learner's rewards are points over this
+        masks: tell the learner what is legal; otherwise an illegal action costs it a point
         network: see NetworkConfig
         ppo: see PPOConfig
         dqn: see DQNConfig
@@ -151,6 +152,7 @@ class TrainConfig:
     checkpoint_every: PositiveInt = 500_000
     n_envs: PositiveInt = 512
     points_per_reward: PositiveFloat = 30.0
+    masks: bool = True
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     dqn: DQNConfig = field(default_factory=DQNConfig)
@@ -166,6 +168,8 @@ class TrainConfig:
                 value = getattr(group, item.name)
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"{prefix}{item.name} must be a finite number, not {value}")
+        if self.redraws and not self.masks:
+            raise ValueError("ppo.redraws must be 0 without masks: illegal actions throw no dice")
         if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
             raise ValueError(
                 f"ppo.batch_size must divide n_envs x ppo.n_steps = {self.rollout_steps}, "
@@ -264,6 +268,7 @@ _ALLOWED = {
     PositiveInt: "a whole number above 0",
     Several: "a whole number, 2 or more",
     NonNegativeInt: "a whole number, 0 or more",
+    bool: "true or false",
     PositiveFloat: "a number above 0",
     NonNegativeFloat: "a number, 0 or more",
     ClosedUnitInterval: "a number from 0 to 1",

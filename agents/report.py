@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from yahtzee_env import evaluate, load_policy
-from yahtzee_env.policies import POLICIES, Policy
+from yahtzee_env.policies import POLICIES, FunctionPolicy, ModelPolicy, Policy
 
 BASELINES = tuple(name for name in POLICIES if name != "optimal")
 """Every player of the package but the optimal one, whose exact value closes the table."""
@@ -18,15 +18,27 @@ BASELINES = tuple(name for name in POLICIES if name != "optimal")
 Row = Mapping[str, Any]
 
 
+def greedy_policy(model: Any, name: str, masks: bool) -> Policy:
+    """A model that plays greedily, knowing what is legal or not."""
+    if masks:
+        return ModelPolicy(model, name)
+    return FunctionPolicy(
+        lambda observations, _: model.predict(observations, deterministic=True)[0], name
+    )
+
+
 def compare(policies: Sequence[Policy], ruleset: str, games: int, seed: int) -> list[Row]:
-    """How the baselines and then the policies score in the same games."""
+    """How the baselines and then the policies score in the same games.
+
+    Where a policy chooses an illegal action a random legal one takes its place.
+    """
     players = [*map(load_policy, BASELINES), *policies]
     return [measure(player, ruleset, games, seed) for player in players]
 
 
 def measure(policy: Policy, ruleset: str, games: int, seed: int) -> Row:
     """Scores in points with their standard errors, and the share of games with the upper bonus."""
-    result = evaluate(policy, ruleset, games=games, seed=seed)
+    result = evaluate(policy, ruleset, games=games, seed=seed, on_illegal="random")
     return {
         "player": result.policy,
         "games": result.games,
@@ -35,6 +47,7 @@ def measure(policy: Policy, ruleset: str, games: int, seed: int) -> Row:
         "luck_adjusted_mean": result.luck_adjusted_mean,
         "luck_adjusted_sem": result.luck_adjusted_sem,
         "upper_bonus_rate": result.upper_bonus_rate,
+        "illegal_actions": result.illegal_actions,
         "optimum": result.optimum,
     }
 

@@ -14,11 +14,15 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
+from yahtzee_env import kernels
 from yahtzee_env.dice import N_HOLDS
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.observation import observation_bounds
 from yahtzee_env.rules import Ruleset
+
+ILLEGAL_POINTS = -1.0
+"""What an illegal action costs a learner that is not told what is legal."""
 
 
 class GamesVecEnv(VecEnv):
@@ -26,16 +30,20 @@ class GamesVecEnv(VecEnv):
 
     Observations are (n_envs, features) float32 and action masks (n_envs, actions) bool. Rewards
     are points over `points_per_reward`, a scale for the learner alone: the `episode` entry that a
-    finished game leaves in its info holds the final score in points. An illegal action raises.
+    finished game leaves in its info holds the final score in points. An illegal action raises, or
+    without masks costs a point and changes nothing; the hundredth of a game ends it, as in
+    `Yahtzee-v0` with `illegal_action="penalty"`.
 
     Args:
         ruleset: a rule set, its name, or its dictionary.
         n_envs: the number of games.
         points_per_reward: the points that make a reward of 1.
         redraws: how often each action is also tried with other dice, for `take_redrawn`.
+        masks: tell what is legal; otherwise every action mask is all True.
 
     Attributes:
         finished_games: how many games have ended.
+        illegal_actions: how many actions were illegal.
     """
 
     def __init__(
@@ -44,17 +52,19 @@ class GamesVecEnv(VecEnv):
         n_envs: int = 1024,
         points_per_reward: float = 1.0,
         redraws: int = 0,
+        masks: bool = True,
     ) -> None:
         rules = get_ruleset(ruleset)
         low, high = observation_bounds(rules)
         self.render_mode = None
         self.points_per_reward = points_per_reward
         self.redraws = redraws
+        self.masks = masks
         self._redrawn: list[NDArray[np.float32]] = []
         self._games = Games(rules, n_envs)
         self._masks = np.zeros((n_envs, self._games.n_actions), bool)
         self._lengths = np.zeros(n_envs, np.int64)
-        self.finished_games = 0
+        self.finished_games = self.illegal_actions = 0
         self._actions = np.zeros(n_envs, np.int64)
         self._seeded = False
         self._begun = time.time()
@@ -83,13 +93,13 @@ class GamesVecEnv(VecEnv):
         """
         if self.redraws:
             self._redraw()
-        points = self._games.play(self._actions)
+        points, truncated = self._play() if self.masks else self._attempt()
         self._lengths += 1
-        dones = self._games.over
+        dones = self._games.over | truncated
         # The algorithms only read infos, so all games that go on can share one empty dictionary.
         infos: list[dict[str, Any]] = [{}] * self.num_envs
         if dones.any():
-            self._end(dones, infos)
+            self._end(dones, truncated, infos)
         rewards = (points / self.points_per_reward).astype(np.float32)
         return self._observe(), rewards, dones, infos
 
@@ -107,7 +117,7 @@ class GamesVecEnv(VecEnv):
         return {
             "records": self._games.records.view(np.uint8).copy(),
             "lengths": self._lengths.copy(),
-            "finished": np.array(self.finished_games),
+            "counts": np.array([self.finished_games, self.illegal_actions]),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -120,7 +130,7 @@ class GamesVecEnv(VecEnv):
             raise ValueError(f"the state is of {len(state['lengths'])} games, not {self.num_envs}")
         self._games.records[:] = state["records"].view(self._games.records.dtype)
         self._lengths[:] = state["lengths"]
-        self.finished_games = int(state["finished"])
+        self.finished_games, self.illegal_actions = state["counts"].tolist()
         self._seeded = True
         return self._observe()
 
@@ -159,6 +169,28 @@ class GamesVecEnv(VecEnv):
         self._seeded = True
         self._reset_seeds()
 
+    def _play(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Carry the actions out; returns the points and that no game was cut off."""
+        return self._games.play(self._actions), np.zeros(self.num_envs, bool)
+
+    def _attempt(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The same where actions may be illegal: returns the points and which games were cut."""
+        points = np.empty(self.num_envs)
+        restart, over, truncated, illegal = np.zeros((4, self.num_envs), bool)
+        kernels.step_games(
+            self._games.compiled,
+            self._games.records,
+            self._actions,
+            restart,
+            ILLEGAL_POINTS,
+            points,
+            over,
+            truncated,
+            illegal,
+        )
+        self.illegal_actions += int(illegal.sum())
+        return points, truncated & ~over
+
     def _redraw(self) -> None:
         others = self._games.branches(self.redraws)
         others.play(np.tile(self._actions, self.redraws))
@@ -167,10 +199,15 @@ class GamesVecEnv(VecEnv):
 
     def _observe(self) -> NDArray[np.float32]:
         observations, masks = self._games.observe()
-        self._masks = masks.view(bool)
+        self._masks = masks.view(bool) if self.masks else np.ones_like(masks, bool)
         return observations
 
-    def _end(self, dones: NDArray[np.bool_], infos: list[dict[str, Any]]) -> None:
+    def _end(
+        self,
+        dones: NDArray[np.bool_],
+        truncated: NDArray[np.bool_],
+        infos: list[dict[str, Any]],
+    ) -> None:
         """Report the games that ended as `Monitor` does, and begin them anew."""
         self.finished_games += int(dones.sum())
         ended = self._games.select(dones)
@@ -181,7 +218,7 @@ class GamesVecEnv(VecEnv):
             infos[i] = {
                 "episode": {"r": score, "l": length, "t": elapsed},
                 "terminal_observation": last[row],
-                "TimeLimit.truncated": False,
+                "TimeLimit.truncated": bool(truncated[i]),
             }
         ended.start()
         self._games.records[dones] = ended.records

@@ -34,7 +34,7 @@ from agents.checkpoint import BadCheckpoint, load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, flat, parse
 from agents.export import to_network
 from agents.history import History
-from agents.report import compare, print_comparison
+from agents.report import compare, greedy_policy, print_comparison
 from agents.run_folder import (
     AGENT,
     BEST,
@@ -49,7 +49,6 @@ from agents.run_folder import (
 )
 from agents.sb3_vec_env import GamesVecEnv
 from yahtzee_env.files import write_beside
-from yahtzee_env.policies import ModelPolicy
 
 MAX_THREADS = 4
 """More processor threads do not speed up networks of this size."""
@@ -97,7 +96,9 @@ def train(
     seeds = spawn_seeds(config.seed)
     torch.set_num_threads(config.threads or default_threads())
     set_random_seed(seeds["learner"])
-    games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward, config.redraws)
+    games = GamesVecEnv(
+        config.ruleset, config.n_envs, config.points_per_reward, config.redraws, config.masks
+    )
     games.seed(seeds["training_games"])
     model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT
@@ -111,9 +112,7 @@ def train(
     bar = ProgressBar(history, visible=show_progress)
     callbacks = [
         HyperParameters(flat(config)),
-        GreedyEvaluation(
-            config.ruleset, config.evaluation, seeds["evaluation_games"], history, folder
-        ),
+        GreedyEvaluation(config, seeds["evaluation_games"], history, folder),
         bar,
         Checkpoints(save, config.checkpoint_every, stop or StopRequest()),
     ]
@@ -132,7 +131,7 @@ def run(config: TrainConfig, folder: Path, stop: StopRequest) -> dict[str, Any]:
     seconds = history.seconds
     model.set_parameters(folder / BEST, exact_match=True)
     rows = compare(
-        [ModelPolicy(model, name=config.algorithm)],
+        [greedy_policy(model, config.algorithm, config.masks)],
         config.ruleset,
         config.evaluation.final_games,
         spawn_seeds(config.seed)["final_games"],
@@ -149,16 +148,19 @@ def run(config: TrainConfig, folder: Path, stop: StopRequest) -> dict[str, Any]:
         "scores": rows,
         "provenance": provenance(),
     }
-    training = {
-        "algorithm": config.algorithm,
-        "config": yaml.safe_load(config.to_yaml()),
-        "result": {**result, "scores": rows[-1:]},
-    }
-    name = f"{config.algorithm}-{config.ruleset}"
-    to_network(model, name, config.ruleset, training).save(folder / AGENT)
+    if config.masks:
+        _export(model, config, {**result, "scores": rows[-1:]}, folder)
     write_json(folder / RESULT, result)
     print_comparison(rows, config.ruleset)
     return result
+
+
+def _export(model: Model, config: TrainConfig, result: dict[str, Any], folder: Path) -> None:
+    """Write the agent as a player that needs NumPy alone."""
+    settings = yaml.safe_load(config.to_yaml())
+    training = {"algorithm": config.algorithm, "config": settings, "result": result}
+    name = f"{config.algorithm}-{config.ruleset}"
+    to_network(model, name, config.ruleset, training).save(folder / AGENT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

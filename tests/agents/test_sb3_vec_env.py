@@ -152,3 +152,28 @@ def test_processes_play_the_same_games_as_one_process():
     assert any(dones.any() for dones in played[0][3::3])
     for one, other in zip(*played, strict=True):
         assert np.array_equal(one, other)
+
+
+def test_without_masks_games_are_those_of_the_environment_with_a_penalty():
+    env, _ = started(n_envs=3, masks=False)
+    assert np.array_equal(get_action_masks(env), np.ones((3, 44), bool))
+    singles = [gym.make("Yahtzee-v0", illegal_action="penalty") for _ in range(3)]
+    for i, single in enumerate(singles):
+        single.reset(seed=5 + i)
+    rng, illegal, cut = np.random.default_rng(2), 0, 0
+    for step in range(700):
+        # Such a player never fills the first box, so that its games end by illegal actions.
+        actions = rng.integers(32, 44, size=3) if step % 2 else rng.integers(31, size=3)
+        observations, rewards, dones, infos = env.step(actions)
+        for i, single in enumerate(singles):
+            observation, reward, terminated, truncated, info = single.step(actions[i])
+            illegal += info.get("illegal_action", False)
+            cut += truncated
+            assert (rewards[i], dones[i]) == (reward, terminated or truncated)
+            if dones[i]:
+                assert infos[i]["TimeLimit.truncated"] == (truncated and not terminated)
+                assert np.array_equal(infos[i]["terminal_observation"], observation)
+                observation, _ = single.reset()
+            assert np.array_equal(observations[i], observation)
+    assert env.illegal_actions == illegal > 0
+    assert cut > 0

@@ -164,6 +164,19 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     assert main([*command, "--force"]) == 0
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_without_masks_illegal_actions_are_tried_counted_and_replaced(algorithm, tmp_path):
+    config = tmp_path / "small.yaml"
+    config.write_text(replace(SMALL, algorithm=algorithm, masks=False).to_yaml())
+    assert main(["--config", str(config), "--run-dir", str(tmp_path / "run")]) == 0
+    events = EventAccumulator(str(tmp_path / "run")).Reload()
+    shares = [event.value for event in events.Scalars("rollout/illegal_share")]
+    assert 0.1 < shares[-1] < 0.99
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["scores"][-1]["illegal_actions"] > 0
+    assert not (tmp_path / "run" / "agent.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
