@@ -36,10 +36,14 @@ class NetworkConfig:
     Attributes:
         widths: units of each hidden layer
         activation: what follows each hidden layer
+        layer_norm: normalise each hidden layer before its activation
+        hidden_features: beginnings of the names of features that it does not see, such as pays_
     """
 
     widths: list[PositiveInt] = field(default_factory=lambda: [256, 256])
     activation: Literal["silu", "relu", "tanh"] = "silu"
+    layer_norm: bool = True
+    hidden_features: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -332,8 +336,8 @@ def _allowed(hint: Any) -> str:
     parts = get_args(hint)
     if all(isinstance(part, str) for part in parts):
         return f"one of {', '.join(parts)}"
-    if hint == list[PositiveInt]:
-        return "a list of whole numbers above 0"
+    if hint in (list[PositiveInt], list[str]):
+        return "a list of texts" if hint == list[str] else "a list of whole numbers above 0"
     return " or ".join(map(_allowed, parts))
 
 

@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents.config import TrainConfig
 from agents.masked_dqn import MaskableDQN
-from agents.networks import ACTIVATIONS, DuelingPolicy
+from agents.networks import DuelingPolicy, policy_arguments
 from yahtzee_env.observation import POINTS_SCALE, observation_names
 
 LOG_EVERY = 50
@@ -33,8 +33,7 @@ def make_dqn(config: TrainConfig, env: VecEnv) -> DQN:
     """An untrained agent for the games of `env`."""
     dqn, names = config.dqn, observation_names(config.ruleset)
     network: dict[str, Any] = {
-        "net_arch": list(config.network.widths),
-        "activation_fn": ACTIVATIONS[config.network.activation],
+        **policy_arguments(config),
         "pays": [i for i, name in enumerate(names) if name.startswith("pays_")],
         "rewards_per_pay": POINTS_SCALE / config.points_per_reward,
         "optimizer_kwargs": {"fused": True},

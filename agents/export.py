@@ -32,7 +32,8 @@ _ACTIVATIONS = {nn.SiLU: "silu", nn.ReLU: "relu", nn.Tanh: "tanh"}
 def to_network(model: Model, name: str, ruleset: str, training: Mapping[str, Any]) -> NetworkPolicy:
     """The policy of a model, or the action values by which it chooses, needing NumPy alone.
 
-    Of a dueling network the value of the position is left out: it changes no choice.
+    The weights of hidden features become 0. Of a dueling network the value of the position is left
+    out: it changes no choice.
 
     Args:
         model: the trained model.
@@ -41,13 +42,16 @@ def to_network(model: Model, name: str, ruleset: str, training: Mapping[str, Any
         training: how it came about, as plain data.
     """
     if isinstance(model, DQN):
-        network = model.q_net.q_net
+        extractor, network = model.q_net.features_extractor, model.q_net.q_net
         modules = [*network.body, network.advantages]
-        skip = _array(network.skip)
+        skip = _array(network.skip * extractor.seen[:, None])
     else:
+        extractor = model.policy.features_extractor
         modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
         skip = None
-    layers = tuple(map(_layer, modules))
+    first, *others = map(_layer, modules)
+    weight, bias = first.arrays
+    layers = (Layer("linear", (weight * _array(extractor.seen)[:, None], bias)), *others)
     return NetworkPolicy(name, get_ruleset(ruleset), layers, skip, training)
 
 

@@ -15,7 +15,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from agents.config import TrainConfig
-from agents.networks import ACTIVATIONS, NormalizedPolicy
+from agents.networks import NormalizedPolicy, policy_arguments
 from agents.redraws import RedrawBuffer
 
 
@@ -87,8 +87,7 @@ def make_ppo(config: TrainConfig, env: VecEnv) -> PPO:
         vf_coef=1.0,  # the networks share nothing, so this would only rescale the value's gradient
         max_grad_norm=ppo.max_grad_norm,
         policy_kwargs={
-            "net_arch": list(config.network.widths),
-            "activation_fn": ACTIVATIONS[config.network.activation],
+            **policy_arguments(config),
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
             "value_lr_factor": ppo.value_learning_rate / ppo.learning_rate,
         },

@@ -11,19 +11,28 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
 from test_network import positions
 
-from agents.config import parse
+from agents.config import NetworkConfig, parse
 from agents.export import main, to_network
 from agents.train import main as train_main
 from agents.train import train
-from yahtzee_env import YahtzeeEnv, evaluate, load_policy
+from yahtzee_env import YahtzeeEnv, evaluate, load_policy, observation_names
 
 STATES = 100_000
 
 
-@pytest.fixture(scope="module", params=["ppo", "dqn"])
+BLIND = NetworkConfig([32, 16], "relu", layer_norm=False, hidden_features=["pays_"])
+KINDS = {
+    "ppo": SMALL,
+    "dqn": replace(SMALL, algorithm="dqn"),
+    "ppo-blind": replace(SMALL, network=BLIND),
+    "dqn-blind": replace(SMALL, algorithm="dqn", network=BLIND),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    config = replace(SMALL, algorithm=request.param)
+    config = KINDS[request.param]
     model, _ = train(config, folder, show_progress=False)
     return folder, model
 
@@ -43,6 +52,20 @@ def test_the_exported_agent_acts_like_the_model_on_100_000_states(trained, tmp_p
         assert (outputs[each, ours[rows]] - outputs[each, theirs[rows]] < 1e-4).all()
         seen += len(games)
     assert seen >= STATES
+
+
+def test_hidden_features_change_nothing(tmp_path):
+    model, _ = train(KINDS["ppo-blind"], tmp_path, show_progress=False)
+    games = next(positions("yahtzee", n=200))
+    observations, masks = games.observe()
+    names = observation_names("yahtzee")
+    changed = observations.copy()
+    changed[:, [i for i, name in enumerate(names) if name.startswith("pays_")]] = 0.5
+    first, second = (
+        model.predict(seen, action_masks=masks, deterministic=True)[0]
+        for seen in (observations, changed)
+    )
+    assert np.array_equal(first, second)
 
 
 def test_the_exported_agent_plays_where_torch_is_missing(trained, tmp_path):
