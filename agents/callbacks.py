@@ -75,6 +75,8 @@ class GreedyEvaluation(BetweenUpdates):
         history.evaluations.append(self._row(result))
         history.write(self.folder / EVALUATIONS)
         if history.best is history.evaluations[-1]:
+            weights = self.model.policy.state_dict()
+            history.best_weights = {name: tensor.clone() for name, tensor in weights.items()}
             write_beside(self.folder / BEST, self.model.save)
         for name, value in _scalars(result).items():
             self.logger.record(f"eval/{name}", value)
@@ -187,6 +189,8 @@ class Checkpoints(BetweenUpdates):
 
     def _on_training_end(self) -> None:
         self.save()
+        if self.stop.signal:
+            raise Stopped
 
 
 class ProgressBar(BetweenUpdates):

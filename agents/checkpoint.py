@@ -65,7 +65,8 @@ def load_checkpoint(path: Path, model: Model) -> History:
     except OSError:
         raise
     except Exception as error:
-        what = str(error).split("\n")[0]
+        # The messages of torch go over many lines and advise to trust the file.
+        what = str(error) if type(error) is ValueError else "damaged, or of another configuration"
         raise BadCheckpoint(f"{path} is no checkpoint of this run: {what}") from None
 
 

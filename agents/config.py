@@ -163,15 +163,20 @@ class TrainConfig:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[\w.-]+", self.name):
+        if not isinstance(self.name, str) or not re.fullmatch(r"[\w.-]+", self.name):
             raise ValueError(f"name must be letters, digits and any of _.-, not {self.name!r}")
         if self.threads is not None and self.threads > MOST_THREADS:
             raise ValueError(f"threads must be null or 1 to {MOST_THREADS}, not {self.threads}")
-        for prefix, group in (("", self), ("ppo.", self.ppo), ("dqn.", self.dqn)):
+        for prefix, group in _groups(self):
             for item in fields(group):
-                value = getattr(group, item.name)
+                value = _plain(getattr(group, item.name))
+                if value is None and item.name != "threads":
+                    raise ValueError(f"{prefix}{item.name} must not be null")
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"{prefix}{item.name} must be a finite number, not {value}")
+                object.__setattr__(group, item.name, value)
+        if not self.network.widths:
+            raise ValueError("network.widths must name the width of at least one layer")
         if self.redraws and not self.masks:
             raise ValueError("ppo.redraws must be 0 without masks: illegal actions throw no dice")
         if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
@@ -264,7 +269,10 @@ def _of_run(folder: Path, arguments: Sequence[str]) -> tuple[TrainConfig, Option
     path = folder / CONFIG
     if not path.is_file():
         raise ValueError(f"there is no run to resume in {folder}: it has no {CONFIG}")
-    experiment, _ = parse(["--config", str(path)])
+    try:
+        experiment, _ = parse(["--config", str(path)])
+    except ValueError as error:
+        raise ValueError(f"{path} is no configuration: {error}") from None
     return experiment, Options(folder, resume=True)
 
 
@@ -288,7 +296,7 @@ def explain(message: str) -> str:
     if missing := re.search(r"File does not exist: '(.+)'", text):
         return f"there is no config file {missing[1]!r}"
     if "Unexpected config" in text or "must be a mapping" in text:
-        return f"a config file must map keys to values, and so must {', '.join(_groups())} in it"
+        return f"a config file must map keys to values, and so must {', '.join(GROUPS)} in it"
     if (bad := re.match(r'Parser key "([^"]+)"', text)) and bad[1] == "config":
         return f"--config must name a YAML file{_given(text)}"
     if bad:
@@ -323,8 +331,12 @@ def _keys(kind: type, prefix: str = "") -> dict[str, Any]:
     return keys
 
 
-def _groups() -> list[str]:
-    return [key for key, hint in _keys(TrainConfig).items() if is_dataclass(hint)]
+GROUPS = [key for key, hint in _keys(TrainConfig).items() if is_dataclass(hint)]
+
+
+def _groups(config: TrainConfig) -> list[tuple[str, Any]]:
+    """The experiment and its groups, with what goes before their keys."""
+    return [("", config), *((f"{name}.", getattr(config, name)) for name in GROUPS)]
 
 
 def _allowed(hint: Any) -> str:

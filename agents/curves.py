@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from matplotlib import pyplot as plt
 RECORD = 241.78
 """Mean score of the best published learned player of the official rules, arXiv 2601.00007."""
 
+SCORE = "luck_adjusted_mean"
 AXES = {
     "games": ("games played in training, thousands", 1e-3),
     "timesteps": ("steps, millions", 1e-6),
@@ -24,15 +26,23 @@ AXES = {
 
 
 def read(path: Path) -> dict[str, list[float]]:
-    """The columns of an evaluations file."""
+    """The columns of an evaluations file.
+
+    Raises:
+        ValueError: for a file of another kind.
+        OSError: if it cannot be read.
+    """
     with path.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    return {name: [float(row[name]) for row in rows] for name in rows[0]}
+    columns = [*AXES, SCORE]
+    if not rows or any(row.get(name) is None for row in rows for name in columns):
+        raise ValueError(f"{path} is no table of evaluations with {', '.join(columns)}")
+    return {name: [float(row[name]) for row in rows] for name in columns}
 
 
 def passing(curve: dict[str, list[float]], score: float) -> dict[str, float] | None:
     """Games, timesteps and seconds at the first evaluation of at least a score; None if none."""
-    for i, value in enumerate(curve["luck_adjusted_mean"]):
+    for i, value in enumerate(curve[SCORE]):
         if value >= score:
             return {name: curve[name][i] for name in AXES}
     return None
@@ -44,7 +54,7 @@ def draw(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) 
     for plot, (column, (label, scale)) in zip(plots, AXES.items(), strict=True):
         for name, curve in curves.items():
             x = [value * scale for value in curve[column]]
-            plot.plot(x, curve["luck_adjusted_mean"], label=name, linewidth=1.2)
+            plot.plot(x, curve[SCORE], label=name, linewidth=1.2)
         plot.axhline(RECORD, color="grey", linestyle="--", linewidth=0.8)
         plot.set_xlabel(label)
         plot.set_ylim(bottom=floor)
@@ -62,19 +72,27 @@ def draw(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) 
     figure.savefig(output, dpi=120)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code, 2 for files that cannot be read or written."""
     parser = argparse.ArgumentParser(prog="python -m agents.curves", description="Learning curves.")
     parser.add_argument("files", type=Path, nargs="+", help="evaluations.csv of runs")
     parser.add_argument("--output", type=Path, default=Path("curves.png"))
     parser.add_argument("--floor", type=float, default=225.0, help="the lowest score drawn")
     options = parser.parse_args(arguments)
-    curves = {_name(path): read(path) for path in options.files}
+    try:
+        _show({_name(path): read(path) for path in options.files}, options.floor, options.output)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _show(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) -> None:
     for name, curve in curves.items():
         passed = passing(curve, RECORD)
         when = "never" if passed is None else f"after {_words(passed)}"
-        print(f"{name}: {curve['luck_adjusted_mean'][-1]:.2f} at the end; {RECORD} passed {when}")
-    draw(curves, options.floor, options.output)
+        print(f"{name}: {curve[SCORE][-1]:.2f} at the end; {RECORD} passed {when}")
+    draw(curves, floor, output)
 
 
 def _words(passed: dict[str, float]) -> str:
@@ -86,4 +104,4 @@ def _name(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

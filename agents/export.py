@@ -105,23 +105,30 @@ def _redraws(number: int) -> str:
     )
 
 
-def publish(run: Path, folder: Path) -> Path:
+def publish(run: Path, folder: Path, force: bool = False) -> Path:
     """Copy the agent of a finished run to a folder, with its configuration and a model card.
 
     Returns the agent's file.
 
     Raises:
-        ValueError: if the run has no agent yet.
+        ValueError: if the run has no agent, or the folder has one of this name and `force` is not
+            given.
         OSError: if the folder cannot be written.
     """
     if not (run / AGENT).is_file():
-        raise ValueError(f"{run} holds no {AGENT}: it is no run, or not finished")
+        raise ValueError(f"{run} holds no {AGENT}: no run, not finished, or one without masks")
     agent = load_network(run / AGENT)
-    config = yaml.safe_dump(agent.training["config"], sort_keys=False)
+    try:
+        config = yaml.safe_dump(agent.training["config"], sort_keys=False)
+        card = model_card(agent)
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{run / AGENT} does not tell how it was trained") from None
     path = folder / f"{agent.name}.npz"
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists; --force replaces it")
     folder.mkdir(parents=True, exist_ok=True)
     agent.save(path)
-    for suffix, text in ((".yaml", config), (".md", model_card(agent))):
+    for suffix, text in ((".yaml", config), (".md", card)):
         write_beside(path.with_suffix(suffix), _writer(text))
     return path
 
@@ -138,9 +145,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("run", type=Path, help="the run folder")
     parser.add_argument("folder", type=Path, help="where to put the three files")
+    parser.add_argument("--force", action="store_true", help="replace an agent of the same name")
     options = parser.parse_args(arguments)
     try:
-        print(publish(options.run, options.folder))
+        print(publish(options.run, options.folder, options.force))
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

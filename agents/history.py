@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from yahtzee_env.files import write_beside
 
 
@@ -17,11 +19,13 @@ class History:
 
     Attributes:
         evaluations: rows that begin with `timesteps`, `games` (finished in training) and `seconds`
+        best_weights: of the policy at the best of them
         evaluating: seconds spent on them
         earlier: seconds of training before this process took it up
     """
 
     evaluations: list[dict[str, float]] = field(default_factory=list)
+    best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
     evaluating: float = 0.0
     earlier: float = 0.0
 
@@ -58,6 +62,7 @@ class History:
         """What a checkpoint keeps."""
         return {
             "evaluations": self.evaluations,
+            "best_weights": self.best_weights,
             "evaluating": self.evaluating,
             "seconds": self.seconds,
         }
@@ -65,4 +70,6 @@ class History:
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> History:
         """The history that a checkpoint kept; its clock runs on from now."""
-        return cls(state["evaluations"], state["evaluating"], state["seconds"])
+        return cls(
+            state["evaluations"], state["best_weights"], state["evaluating"], state["seconds"]
+        )

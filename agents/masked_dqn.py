@@ -21,7 +21,7 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.vec_env import VecNormalize
-from stable_baselines3.dqn.policies import DQNPolicy, MultiInputPolicy
+from stable_baselines3.dqn.policies import CnnPolicy, DQNPolicy, MultiInputPolicy
 from torch.nn import functional as F
 
 
@@ -45,8 +45,6 @@ class _KeepsMasks:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.optimize_memory_usage:
-            raise ValueError("optimize_memory_usage must be False: masks need both observations")
         shape = (self.buffer_size, self.n_envs, int(self.action_space.n))
         self.next_action_masks = np.ones(shape, dtype=bool)
 
@@ -98,15 +96,25 @@ class MaskableDQNPolicy(DQNPolicy):
         `state` is passed on, `episode_start` and `deterministic` do not matter. Everything is legal
         without `action_masks`, which are (actions,) or (n, actions).
         """
+        if isinstance(observation, tuple):
+            raise ValueError("predict takes an observation, not what reset returns with its info")
         self.set_training_mode(False)
         tensor, many = self.obs_to_tensor(observation)
         with th.no_grad():
             values = self.q_net(tensor)
         if action_masks is not None:
             masks = th.as_tensor(np.asarray(action_masks), dtype=th.bool, device=values.device)
+            if masks.numel() != values.numel():
+                raise ValueError(
+                    f"action_masks must be of shape {tuple(values.shape)}, not {tuple(masks.shape)}"
+                )
             values = th.where(masks.reshape(values.shape), values, -th.inf)
         actions = values.argmax(dim=1).cpu().numpy()
         return (actions if many else actions[0]), state
+
+
+class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):
+    """The same for images."""
 
 
 class MaskableMultiInputPolicy(MaskableDQNPolicy, MultiInputPolicy):
@@ -125,12 +133,15 @@ class MaskableDQN(DQN):
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
         "MlpPolicy": MaskableDQNPolicy,
+        "CnnPolicy": MaskableCnnPolicy,
         "MultiInputPolicy": MaskableMultiInputPolicy,
     }
 
     def _setup_model(self) -> None:
         if self.n_steps != 1:
             raise ValueError(f"n_steps must be 1, not {self.n_steps}")
+        if self.optimize_memory_usage:
+            raise ValueError("optimize_memory_usage must be False")
         if self.replay_buffer_class is None:
             dictionary = isinstance(self.observation_space, spaces.Dict)
             self.replay_buffer_class = (
@@ -138,19 +149,29 @@ class MaskableDQN(DQN):
             )
         super()._setup_model()
 
-    def learn(self, *args: Any, **kwargs: Any) -> MaskableDQN:
+    def learn(
+        self,
+        total_timesteps: int,
+        callback: Any = None,
+        log_interval: int = 4,
+        tb_log_name: str = "MaskableDQN",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> MaskableDQN:
         """Learn as `DQN` does; warns where it goes on without the replay buffer it had."""
         assert self.env is not None, "set an environment before learning"
         if not is_masking_supported(self.env):
             raise ValueError("the environments need a method action_masks(), one bool an action")
-        goes_on = not kwargs.get("reset_num_timesteps", True) and self.num_timesteps > 0
+        goes_on = not reset_num_timesteps and self.num_timesteps > 0
         if goes_on and self.replay_buffer.size() == 0:
             warnings.warn(
                 f"learning goes on after {self.num_timesteps} steps with an empty replay buffer; "
                 "load_replay_buffer brings back a saved one",
                 stacklevel=2,
             )
-        super().learn(*args, **kwargs)
+        super().learn(
+            total_timesteps, callback, log_interval, tb_log_name, reset_num_timesteps, progress_bar
+        )
         return self
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:

@@ -80,8 +80,9 @@ def make_ppo(config: TrainConfig, env: VecEnv) -> PPO:
         n_steps=ppo.n_steps,
         batch_size=ppo.batch_size,
         n_epochs=ppo.n_epochs,
-        gamma=ppo.gamma,
-        gae_lambda=ppo.gae_lambda,
+        # NumPy's numbers make the advantages come out in double precision.
+        gamma=np.float64(ppo.gamma),
+        gae_lambda=np.float64(ppo.gae_lambda),
         clip_range=ppo.clip_range,
         ent_coef=ppo.ent_coef,
         vf_coef=1.0,  # the networks share nothing, so this would only rescale the value's gradient

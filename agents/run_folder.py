@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from yahtzee_env.files import PARTIAL, write_beside
+from yahtzee_env.policies.network import AGENT_FILE
 
 RUNS = Path("runs")
 CONFIG, RESULT, EVALUATIONS = "config.yaml", "result.json", "evaluations.csv"
-CHECKPOINT, BEST, LAST, AGENT = "checkpoint.pt", "best.zip", "last.zip", "agent.npz"
+CHECKPOINT, BEST, LAST, AGENT = "checkpoint.pt", "best.zip", "last.zip", AGENT_FILE
 EVENTS = "events.out.tfevents.*"
 LEFT_BY_A_RUN = (CONFIG, RESULT, EVALUATIONS, CHECKPOINT, BEST, LAST, AGENT, EVENTS)
 

@@ -40,6 +40,7 @@ from agents.run_folder import (
     BEST,
     CHECKPOINT,
     CONFIG,
+    EVALUATIONS,
     LAST,
     RESULT,
     open_run_folder,
@@ -103,6 +104,8 @@ def train(
     model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT
     history = load_checkpoint(checkpoint, model) if checkpoint.exists() else History()
+    if history.evaluations:
+        history.write(folder / EVALUATIONS)
     model.set_logger(Logger(str(folder), [EventLog(folder, model.num_timesteps)]))
 
     def save() -> None:
@@ -129,7 +132,8 @@ def run(config: TrainConfig, folder: Path, stop: StopRequest) -> dict[str, Any]:
     with stop.listening():
         model, history = train(config, folder, stop)
     seconds = history.seconds
-    model.set_parameters(folder / BEST, exact_match=True)
+    model.policy.load_state_dict(history.best_weights)
+    write_beside(folder / BEST, model.save)
     rows = compare(
         [greedy_policy(model, config.algorithm, config.masks)],
         config.ruleset,
@@ -182,6 +186,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run(config, folder, stop)
     except BadCheckpoint as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except MemoryError:
+        print("error: not enough memory; n_envs or dqn.buffer_size is too large", file=sys.stderr)
         return 2
     except (Stopped, KeyboardInterrupt):
         how = f"python -m agents.train --resume {folder}"

@@ -159,7 +159,7 @@ def test_bench(capsys):
         ("evaluate random --seed -1", "'-1' is not a whole number from 0 on"),
         ("evaluate random --games 1000000000000000", "games do not fit in memory"),
         ("evaluate pyproject.toml", "pyproject.toml is no agent file"),
-        ("evaluate .", "directory"),
+        ("evaluate .", "the folder . holds no agent.npz"),
         ("evaluate random --exact", "random is not deterministic"),
         ("evaluate", "required: POLICY"),
         ("play", "invalid choice: 'play'"),

@@ -139,7 +139,10 @@ def with_array(path, name, array):
         ({"layers": 5}, "is no agent file"),
         ({"ruleset": {}}, "not the dictionary of a rule set"),
         ({"ruleset": get_ruleset("yatzy").to_dict()}, "trained on other features"),
-        ({"name": 5}, "wrong type"),
+        ({"name": 5}, "is no agent file"),
+        ({"name": "../../escaped"}, "its name must be"),
+        ({"name": "\x1b[31mred"}, "its name must be"),
+        ({"training": []}, "its training"),
     ],
 )
 def test_a_header_that_does_not_fit_is_refused(saved, changes, message):
@@ -236,8 +239,13 @@ def test_an_array_that_claims_to_be_huge_is_refused(saved):
 def test_unknown_names_are_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"unknown policy 'nobody'; there are random, .*optimal"):
         load_policy("nobody")
-    with pytest.raises(OSError, match="directory"):
-        load_policy(".")
+    with pytest.raises(ValueError, match=r"holds no agent.npz"):
+        load_policy("tests")
+
+
+def test_the_folder_of_a_run_stands_for_its_agent(saved):
+    saved.rename(saved.with_name("agent.npz"))
+    assert load_policy(saved.parent).name == "some"
 
 
 @pytest.mark.parametrize("name", AGENTS)

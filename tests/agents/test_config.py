@@ -1,3 +1,4 @@
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from agents.config import TrainConfig, parse
 from agents.train import main
 from yahtzee_env.family import RULESETS
 
+PLAIN = (int, float, str, bool, type(None))
 CONFIGS = sorted(Path("configs").glob("*.yaml"))
 
 
@@ -59,6 +61,7 @@ def test_every_rule_set_can_be_chosen(ruleset):
         (["--network.widths", "[0]"], "network.widths", "a list of whole numbers above 0"),
         (["--name", "a/b"], "name", "letters, digits"),
         (["--ppo.batch_size", "1000"], "ppo.batch_size", "divide n_envs x ppo.n_steps"),
+        (["--network.widths", "[]"], "network.widths", "at least one layer"),
         (["--steps", "3"], "steps", "there are name, algorithm, ruleset"),
         (["--ppo.steps=3"], "ppo.steps", "there are ppo.n_steps"),
         (["--config", "nowhere.yaml"], "nowhere.yaml", "no config file"),
@@ -79,6 +82,8 @@ def test_a_bad_argument_is_refused_by_name_with_what_is_allowed(arguments, name,
         ("- 1", "config file", "map keys to values"),
         ("seed: [1", "config", "line 1"),
         ("seed: 1.5", "seed", "a whole number"),
+        ("seed: null", "seed", "must not be null"),
+        ("dqn: {tau: null}", "dqn.tau", "must not be null"),
     ],
 )
 def test_a_bad_file_is_refused(tmp_path, text, name, allowed):
@@ -94,6 +99,14 @@ def test_the_command_ends_with_code_2_and_one_line(capsys):
     output = capsys.readouterr()
     assert output.err == "error: seed must be a whole number, 0 or more, not -1\n"
     assert output.out == ""
+
+
+def test_values_are_plain_however_they_were_given():
+    given = parse(["--ppo.gamma", "0.5", "--dqn.tau", "0.1", "--n_envs", "256", "--seed", "3"])[0]
+    for config in (TrainConfig(), given):
+        for group in (config, config.network, config.ppo, config.dqn, config.evaluation):
+            for value in vars(group).values():
+                assert isinstance(value, list) or is_dataclass(value) or type(value) in PLAIN
 
 
 def test_defaults_make_a_valid_experiment():

@@ -22,8 +22,11 @@ def test_the_command_draws_and_tells_each_run(tmp_path, capsys):
     for name, scores in (("strong", [230.0, 242.0]), ("weak", [100.0, 120.0])):
         (tmp_path / name).mkdir()
         write(tmp_path / name / "evaluations.csv", scores)
+    for wrong in ("pyproject.toml", "nowhere.csv", "."):
+        assert main([wrong]) == 2
+        assert "error: " in capsys.readouterr().err
     files = [str(tmp_path / name / "evaluations.csv") for name in ("strong", "weak")]
-    main([*files, "--output", str(tmp_path / "curves.png")])
+    assert main([*files, "--output", str(tmp_path / "curves.png")]) == 0
     strong, weak = capsys.readouterr().out.splitlines()
     assert strong.startswith("strong: 242.00 at the end; 241.78 passed")
     assert strong.endswith("after 60 games, 2,000 timesteps, 121 seconds")

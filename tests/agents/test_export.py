@@ -9,7 +9,7 @@ import torch
 from small_run import SMALL
 from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
-from test_network import positions
+from test_network import positions, some_network
 
 from agents.config import NetworkConfig, parse
 from agents.export import main, to_network
@@ -94,12 +94,18 @@ def test_a_finished_run_is_published_with_its_config_and_a_card(tmp_path, capsys
     assert f"{row['luck_adjusted_mean']:.2f} ± {row['luck_adjusted_sem']:.2f}" in card
     assert "$" not in card
     assert "masked PPO" in card
+    assert main([str(run), str(folder)]) == 2
+    assert "--force replaces it" in capsys.readouterr().err
+    assert main([str(run), str(folder), "--force"]) == 0
     assert load_policy(path).training["config"]["name"] == "small"
 
 
 def test_what_cannot_be_published_is_refused(tmp_path, capsys):
     assert main([str(tmp_path), str(tmp_path / "agents")]) == 2
-    assert "no run, or not finished" in capsys.readouterr().err
+    assert "no run, not finished" in capsys.readouterr().err
+    some_network().save(tmp_path / "agent.npz")
+    assert main([str(tmp_path), str(tmp_path / "agents")]) == 2
+    assert "does not tell how it was trained" in capsys.readouterr().err
     assert not (tmp_path / "agents").exists()
 
 

@@ -16,6 +16,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from agents.callbacks import Stopped, StopRequest
 from agents.checkpoint import BadCheckpoint
+from agents.config import parse
 from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, train
 
@@ -67,6 +68,43 @@ def test_a_resumed_run_ends_exactly_like_one_that_never_stopped(uninterrupted, t
         for name in ("observations", "actions", "rewards", "next_action_masks", "pos", "full"):
             ours, theirs = getattr(resumed.replay_buffer, name), getattr(model.replay_buffer, name)
             assert np.array_equal(ours, theirs), name
+
+
+def test_a_run_of_the_command_is_resumed_exactly_near_its_end(tmp_path):
+    config = tmp_path / "small.yaml"
+    config.write_text(replace(SMALL, algorithm="dqn").to_yaml())
+    settings, _ = parse(["--config", str(config)])
+    prints = []
+    for stops in (None, StopAfter(120)):
+        folder = tmp_path / f"stops-{stops is not None}"
+        folder.mkdir()
+        if stops:
+            with pytest.raises(Stopped):
+                train(settings, folder, stops, show_progress=False)
+            settings, _ = parse(["--resume", str(folder)])
+        prints.append(fingerprint(train(settings, folder, show_progress=False)[0]))
+    assert prints[0] == prints[1]
+
+
+def test_a_stop_in_the_last_update_is_not_swallowed(tmp_path):
+    updates = SMALL.whole_timesteps // SMALL.rollout_steps
+    with pytest.raises(Stopped):
+        train(SMALL, tmp_path, StopAfter(updates + 1), show_progress=False)
+    model, _ = train(SMALL, tmp_path, show_progress=False)
+    assert model.num_timesteps == SMALL.whole_timesteps
+
+
+def test_a_run_goes_on_without_the_files_that_only_people_read(tmp_path):
+    config = tmp_path / "small.yaml"
+    config.write_text(SMALL.to_yaml())
+    folder = tmp_path / "run"
+    assert main(["--config", str(config), "--run-dir", str(folder)]) == 0
+    before = rows(folder)
+    for name in ("best.zip", "last.zip", "evaluations.csv", "result.json"):
+        (folder / name).unlink()
+    assert main(["--resume", str(folder)]) == 0
+    assert rows(folder) == before
+    assert (folder / "best.zip").exists()
 
 
 def test_a_resumed_log_has_every_step_once(uninterrupted, tmp_path):

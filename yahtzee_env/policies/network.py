@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from yahtzee_env.observation import observation_names
 from yahtzee_env.rules import Ruleset
 
 FORMAT = "yahtzee-env agent 1"
+AGENT_FILE = "agent.npz"
+"""The agent in the folder of a training run."""
+
 MOST_BYTES = 256 * 2**20
 """A file that unpacks to more is refused before it is unpacked."""
 
@@ -183,12 +187,16 @@ def load_network(path: Path) -> NetworkPolicy:
         if tuple(header["features"]) != observation_names(ruleset):
             raise ValueError("it was trained on other features than this version observes")
         layers = _layers(header["layers"], arrays)
-        if not isinstance(header["name"], str) or not isinstance(header["training"], dict):
-            raise ValueError("its name or training is of the wrong type")
+        if not re.fullmatch(r"[\w.-]{1,100}", header["name"]):
+            raise ValueError("its name must be 1 to 100 letters, digits and any of _.-")
+        if not isinstance(header["training"], dict):
+            raise ValueError("its training is no dictionary")
         skip = arrays.get(_SKIP)
         return NetworkPolicy(header["name"], ruleset, layers, skip, header["training"])
     except OSError:
         raise
+    except KeyError as error:
+        raise ValueError(f"{path} is no agent file: it lacks {error}") from None
     except Exception as error:
         # Whatever a broken or hostile file leads to, the user gets one sentence.
         what = " ".join(str(error).split()) or type(error).__name__

@@ -11,7 +11,7 @@ from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy, load_sb3_
 from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import OptimalPolicy
-from yahtzee_env.policies.network import load_network
+from yahtzee_env.policies.network import AGENT_FILE, load_network
 from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
 from yahtzee_env.policies.strategist import StrategistPolicy
 
@@ -34,7 +34,8 @@ def load_policy(name_or_path: str | os.PathLike[str], trust: bool = False) -> Po
 
     Args:
         name_or_path: a key of `POLICIES`; a trained agent of the package, such as "ppo-yahtzee";
-            or the file of an exported agent or of a stable-baselines3 model.
+            the file of an exported agent or the folder of the run that made it; or the zip file of
+            a stable-baselines3 model.
         trust: let a stable-baselines3 file run the code in it, which loading it does. Exported
             agents hold no code and need no trust.
 
@@ -50,6 +51,10 @@ def load_policy(name_or_path: str | os.PathLike[str], trust: bool = False) -> Po
     if not path.exists():
         known = ", ".join([*POLICIES, *AGENTS])
         raise ValueError(f"unknown policy {name!r}; there are {known}, and the files of agents")
+    if path.is_dir():
+        if not (path / AGENT_FILE).is_file():
+            raise ValueError(f"the folder {path} holds no {AGENT_FILE}")
+        return load_network(path / AGENT_FILE)
     if path.suffix == ".zip":
         return load_sb3_model(path, trust)
     return load_network(path)
