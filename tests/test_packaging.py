@@ -21,6 +21,8 @@ while not terminated:
     action = env.action_space.sample(mask=info["action_mask"])
     _, _, terminated, _, info = env.step(action)
 assert info["score"] == sum(env.unwrapped.state.card.values())
+agents = ("ppo-yahtzee", "yahtzee"), ("ppo-yacht", "yacht")
+assert all(yahtzee_env.evaluate(*agent, games=50).pct_of_optimal > 95 for agent in agents)
 print(yahtzee_env.__file__)
 """
 
