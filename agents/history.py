@@ -52,7 +52,7 @@ class History:
 
         def fill(beside: Path) -> None:
             with beside.open("w", newline="", encoding="utf-8") as file:
-                table = csv.DictWriter(file, list(self.evaluations[0]))
+                table = csv.DictWriter(file, list(self.evaluations[0]), lineterminator="\n")
                 table.writeheader()
                 table.writerows(self.evaluations)
 
