@@ -220,7 +220,8 @@ def test_a_closed_pipe_ends_quietly():
 
 
 EVALUATE = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from yahtzee_env.__main__ import main
 print("ready", flush=True)
 sys.exit(main(["evaluate", "random", "--games", "3000000"]))
