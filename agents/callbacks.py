@@ -115,7 +115,7 @@ def _key(kind: str) -> str:
     return kind.replace(" ", "_")
 
 
-class HyperParameters(BetweenUpdates):
+class HyperParameters(BaseCallback):
     """Shows the configuration and the score it led to in TensorBoard's table of runs."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -125,8 +125,8 @@ class HyperParameters(BetweenUpdates):
     def _on_training_start(self) -> None:
         self.logger.record("hparams", HParam(dict(self.settings), {"eval/score_luck_adjusted": 0}))
 
-    def _between_updates(self) -> None:
-        pass
+    def _on_step(self) -> bool:
+        return True
 
 
 class Stopped(Exception):

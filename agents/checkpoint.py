@@ -103,7 +103,7 @@ def restore_model(model: Model, state: dict[str, Any]) -> None:
         buffer = model.replay_buffer
         for name, kept in _arrays(state["buffer"]).items():
             getattr(buffer, name)[: len(kept)] = kept
-            buffer.full = len(kept) == buffer.buffer_size
+        buffer.full = len(state["buffer"]["dones"]) == buffer.buffer_size
         buffer.pos = state["buffer_position"]
 
 

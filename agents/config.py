@@ -202,7 +202,7 @@ class TrainConfig:
 
     def to_yaml(self) -> str:
         """The experiment with every key, as `--config` reads it."""
-        return yaml.safe_dump(_plain(asdict(self)), sort_keys=False)
+        return yaml.safe_dump(asdict(self), sort_keys=False)
 
 
 def flat(config: TrainConfig) -> dict[str, str | int | float]:
@@ -216,7 +216,7 @@ def flat(config: TrainConfig) -> dict[str, str | int | float]:
             else:
                 values[prefix + name] = value if isinstance(value, int | float) else str(value)
 
-    collect(_plain(asdict(config)), "")
+    collect(asdict(config), "")
     return values
 
 
@@ -355,8 +355,6 @@ def _allowed(hint: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """The value in plain Python types: the parser leaves subclasses of int and float."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
     for kind in (bool, int, float):
