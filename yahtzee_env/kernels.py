@@ -103,11 +103,18 @@ def pays_as_joker(tables, filled, five_scored, roll):
 
 
 @kernel
-def legal_boxes(tables, filled, five_scored, roll):
-    """The set of boxes that may be filled with the roll, as bits."""
+def fillable_boxes(tables, filled):
+    """The set of boxes that may be filled with any roll but a joker, as bits."""
     choice = tables.all_boxes & ~filled
     if tables.upper_first and choice & tables.upper_boxes:
         choice &= tables.upper_boxes
+    return choice
+
+
+@kernel
+def legal_boxes(tables, filled, five_scored, roll):
+    """The set of boxes that may be filled with the roll, as bits."""
+    choice = fillable_boxes(tables, filled)
     if tables.joker == _FORCED and is_joker(tables, filled, five_scored, roll):
         matching = 1 << tables.box_of_face[FIVE_ALIKE[roll]]
         if choice & matching:

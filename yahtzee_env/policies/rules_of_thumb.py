@@ -20,6 +20,8 @@ from yahtzee_env.dice import (
     ROLLS,
 )
 from yahtzee_env.game import Games
+from yahtzee_env.jit import kernel
+from yahtzee_env.kernels import fillable_boxes
 from yahtzee_env.policies.odds import THROW_CHANCES
 from yahtzee_env.rules import Box, Ruleset
 
@@ -68,17 +70,9 @@ class RulesOfThumbPolicy:
 
     def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the action of each game."""
+        actions = np.empty(len(games), np.int64)
         thumb = _thumb(games.ruleset)
-        roll = games.records["roll"].astype(np.int64)
-        payments = games.payments()
-        above = np.where(payments >= 0, payments + thumb.share[roll] - thumb.usual, -np.inf)
-        box = above.argmax(axis=1)
-        actions: NDArray[np.int64] = N_HOLDS + box
-        made = thumb.breaks[roll, box] & (above[np.arange(len(games)), box] > 0)
-        throwing = np.flatnonzero(~made & (games.records["rolls_left"] > 0))
-        hold = _holds(thumb, roll[throwing], _fillable(games)[throwing])
-        may_throw = hold < N_HOLDS
-        actions[throwing[may_throw]] = hold[may_throw]
+        _choose(games.compiled, thumb, games.records, games.payments(), actions)
         return actions
 
 
@@ -95,8 +89,7 @@ class _Thumb(NamedTuple):
         reach_hold: (252, boxes) int64, the hold that gives it.
         alike_hold: (252, 6) int64, the hold that keeps all dice of a face.
         high_hold: (252,) int64, the hold that keeps the high dice.
-        collects: (boxes, 6) int64, 1 for the faces that a box is glad to have alike.
-        own: (boxes, 6) int64, 1 for the face of an upper box.
+        collectors: (6,) int64, the set of boxes that are glad to have a face alike.
     """
 
     usual: NDArray[np.float64]
@@ -107,8 +100,7 @@ class _Thumb(NamedTuple):
     reach_hold: NDArray[np.int64]
     alike_hold: NDArray[np.int64]
     high_hold: NDArray[np.int64]
-    collects: NDArray[np.int64]
-    own: NDArray[np.int64]
+    collectors: NDArray[np.int64]
 
 
 @lru_cache(maxsize=8)
@@ -132,8 +124,7 @@ def _thumb(ruleset: Ruleset) -> _Thumb:
         reach_hold=reach_hold,
         alike_hold=_holds_of(ROLLS[:, None, :] == np.arange(1, N_FACES + 1)[:, None]),
         high_hold=_holds_of(ROLLS >= HIGH_FACE),
-        collects=(pays_alike & is_hand[:, None] | own).astype(np.int64),
-        own=own.astype(np.int64),
+        collectors=(1 << np.arange(len(boxes))) @ (pays_alike & is_hand[:, None] | own),
     )
 
 
@@ -174,38 +165,70 @@ def _holds_of(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     return codes
 
 
-def _fillable(games: Games) -> NDArray[np.int64]:
-    """(n, boxes) int64: 1 for the open boxes that a roll without five alike may fill."""
-    boxes = games.ruleset.boxes
-    is_open = ~games.records["filled"][:, None] >> np.arange(len(boxes)) & 1
-    if games.ruleset.fill_order == "upper_first":
-        upper = np.array([box.face is not None for box in boxes])
-        must_wait = (is_open & upper).any(axis=1)
-        is_open[must_wait] &= upper
-    return is_open.astype(np.int64)
+@kernel
+def _choose(compiled, thumb, games, payments, actions):
+    tables = compiled[0]
+    for i in range(len(games)):
+        roll = games[i].roll
+        box, above = _best_box(thumb, roll, payments[i])
+        actions[i] = N_HOLDS + box
+        made = thumb.breaks[roll, box] and above > 0
+        if games[i].rolls_left > 0 and not made:
+            hold = _hold(tables, thumb, roll, fillable_boxes(tables, games[i].filled))
+            if hold < N_HOLDS:
+                actions[i] = hold
 
 
-def _holds(
-    thumb: _Thumb, roll: NDArray[np.int64], fillable: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """(n,) int64: the hold of each game by rules 2 to 5; 31 to keep all dice."""
-    rows = np.arange(len(roll))
-    counts = COUNTS[roll].astype(np.int64)
-    collected = (fillable @ thumb.collects > 0) & (counts > 0)
-    order = 100 * counts + 10 * (fillable @ thumb.own) + np.arange(N_FACES)
-    face = np.where(collected, order, -1).argmax(axis=1)
-    alike = np.where(collected[rows, face], counts[rows, face], 0)
+@kernel
+def _best_box(thumb, roll, payments):
+    """The box whose points are most above what it usually brings, and by how much."""
+    best, most = 0, -np.inf
+    for box in range(len(payments)):
+        above = payments[box] + thumb.share[roll, box] - thumb.usual[box]
+        if payments[box] >= 0 and above > most:
+            best, most = box, above
+    return best, most
 
-    gain = np.where(fillable > 0, thumb.gain, -np.inf)
-    reach = np.where(np.isfinite(gain), thumb.reach[roll], -1.0)
-    near = np.where(reach > WITHIN_REACH - _TINY, gain, -np.inf)
-    near_box, likely_box = near.argmax(axis=1), reach.argmax(axis=1)
 
-    rules = [
-        (alike >= PAR_DICE, thumb.alike_hold[roll, face]),
-        (np.isfinite(near[rows, near_box]), thumb.reach_hold[roll, near_box]),
-        (alike > 0, thumb.alike_hold[roll, face]),
-        (reach[rows, likely_box] > 0, thumb.reach_hold[roll, likely_box]),
-    ]
-    conditions, holds = zip(*rules, strict=True)
-    return np.select(conditions, holds, thumb.high_hold[roll])
+@kernel
+def _hold(tables, thumb, roll, fillable):
+    """The hold by rules 2 to 5; 31 to keep all dice."""
+    face, alike = _face_to_collect(tables, thumb, roll, fillable)
+    near_box, likely_box = _hands_to_throw_for(thumb, roll, fillable)
+    if alike >= PAR_DICE:
+        return thumb.alike_hold[roll, face]
+    if near_box >= 0:
+        return thumb.reach_hold[roll, near_box]
+    if alike > 0:
+        return thumb.alike_hold[roll, face]
+    if likely_box >= 0:
+        return thumb.reach_hold[roll, likely_box]
+    return thumb.high_hold[roll]
+
+
+@kernel
+def _face_to_collect(tables, thumb, roll, fillable):
+    """The face of rules 2 and 4, from 0, and how many dice show it; 0 dice for none."""
+    best, most = 0, 0
+    for face in range(N_FACES):
+        count = COUNTS[roll, face]
+        if count > 0 and thumb.collectors[face] & fillable:
+            own_box = tables.box_of_face[face + 1]
+            own_open = own_box >= 0 and fillable >> own_box & 1
+            if 2 * count + own_open >= most:
+                best, most = face, 2 * count + own_open
+    return best, most // 2
+
+
+@kernel
+def _hands_to_throw_for(thumb, roll, fillable):
+    """The boxes of rules 3 and 5; -1 for none."""
+    near_box, likely_box, gain, reach = -1, -1, -np.inf, 0.0
+    for box in range(len(thumb.gain)):
+        if fillable >> box & 1 and thumb.gain[box] > -np.inf:
+            chance = thumb.reach[roll, box]
+            if chance > WITHIN_REACH - _TINY and thumb.gain[box] > gain:
+                near_box, gain = box, thumb.gain[box]
+            if chance > reach:
+                likely_box, reach = box, chance
+    return near_box, likely_box

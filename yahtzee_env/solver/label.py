@@ -65,7 +65,6 @@ def _label(compiled, outcomes, values, games, order, labels, best):
     """Write the labels of all actions, or the best action, whichever array is not None."""
     tables = compiled[0]
     block = np.empty((N_KEEPS, LANES))
-    row = np.empty(N_HOLDS + tables.n_boxes)
     ends = np.empty(LANES + 1, np.int64)
     ends[0] = 0
     while ends[0] < len(order):
@@ -77,14 +76,12 @@ def _label(compiled, outcomes, values, games, order, labels, best):
                 for index in order[ends[lane] : ends[lane + 1]]:
                     game = games[index]
                     if game.rolls_left == rolls_left and not is_over(tables, game):
-                        row[:] = np.nan
-                        _label_boxes(tables, values, game, row[N_HOLDS:])
-                        if rolls_left > 0:
-                            _label_holds(game, block, lane, row)
                         if labels is not None:
-                            labels[index] = row
+                            _label_boxes(tables, values, game, labels[index, N_HOLDS:])
+                            if rolls_left > 0:
+                                _label_holds(game, block, lane, labels[index])
                         if best is not None:
-                            best[index] = _best(row)
+                            best[index] = _best_action(tables, values, game, block, lane)
             if rolls_left > 0:
                 choose(block)
         ends[0] = ends[n_lanes]
@@ -130,9 +127,18 @@ def _label_holds(game, block, lane, row):
 
 
 @kernel
-def _best(row):
-    best = 0
-    for action in range(len(row)):
-        if row[action] > row[best] or np.isnan(row[best]):
-            best = action
+def _best_action(tables, values, game, block, lane):
+    best, most = 0, -np.inf
+    if game.rolls_left > 0:
+        for hold in range(N_HOLDS):
+            value = block[KEEP_INDEX[game.roll, hold], lane]
+            if HOLD_LEGAL[game.roll, hold] and value > most:
+                best, most = hold, value
+    card = (game.filled, game.five_scored, game.upper)
+    legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+    for box in range(tables.n_boxes):
+        if legal >> box & 1:
+            value = box_value(tables, values, *card, game.roll, box)
+            if value > most:
+                best, most = N_HOLDS + box, value
     return best
