@@ -27,6 +27,7 @@ BUFFER = (
     "rewards",
     "dones",
     "timeouts",
+    "before",  # of a buffer that throws the dice again
 )
 
 
@@ -82,7 +83,8 @@ def model_state(model: Model) -> dict[str, Any]:
     }
     if isinstance(model, DQN):
         buffer, size = model.replay_buffer, model.replay_buffer.size()
-        state["buffer"] = _tensors({name: getattr(buffer, name)[:size] for name in BUFFER})
+        kept = {name: getattr(buffer, name, None) for name in BUFFER}
+        state["buffer"] = _tensors({k: v[:size] for k, v in kept.items() if v is not None})
         state["buffer_position"] = buffer.pos
     return state
 
@@ -102,7 +104,8 @@ def restore_model(model: Model, state: dict[str, Any]) -> None:
             raise ValueError("it has no replay buffer")
         buffer = model.replay_buffer
         for name, kept in _arrays(state["buffer"]).items():
-            getattr(buffer, name)[: len(kept)] = kept
+            array = getattr(buffer, name)
+            array[: len(kept)] = kept.view(array.dtype)
         buffer.full = len(state["buffer"]["dones"]) == buffer.buffer_size
         buffer.pos = state["buffer_position"]
 
@@ -113,7 +116,9 @@ def _games(model: Model) -> GamesVecEnv:
 
 
 def _tensors(arrays: dict[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    # Tensors have no records: those go as their bytes.
+    plain = {k: v.view(np.uint8) if v.dtype.fields else v for k, v in arrays.items()}
+    return {name: torch.from_numpy(array) for name, array in plain.items()}
 
 
 def _arrays(tensors: dict[str, torch.Tensor]) -> dict[str, NDArray[Any]]:

@@ -94,6 +94,7 @@ class DQNConfig:
         exploration_final_eps: the same at the end
         exploration_fraction: share of the training in which it falls, linearly
         max_grad_norm: longest gradient of a step
+        redraws: how many other throws of the dice also judge each action (see agents/redraws.py)
     """
 
     buffer_size: PositiveInt = 400_000
@@ -106,6 +107,7 @@ class DQNConfig:
     exploration_final_eps: ClosedUnitInterval = 0.02
     exploration_fraction: ClosedUnitInterval = 0.67
     max_grad_norm: PositiveFloat = 10.0
+    redraws: NonNegativeInt = 0
 
 
 @dataclass(frozen=True)
@@ -177,18 +179,15 @@ class TrainConfig:
                 object.__setattr__(group, item.name, value)
         if not self.network.widths:
             raise ValueError("network.widths must name the width of at least one layer")
-        if self.redraws and not self.masks:
-            raise ValueError("ppo.redraws must be 0 without masks: illegal actions throw no dice")
+        if getattr(self, self.algorithm).redraws and not self.masks:
+            raise ValueError(
+                f"{self.algorithm}.redraws must be 0 without masks: illegal actions throw no dice"
+            )
         if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
             raise ValueError(
                 f"ppo.batch_size must divide n_envs x ppo.n_steps = {self.rollout_steps}, "
                 f"which {self.ppo.batch_size} does not"
             )
-
-    @property
-    def redraws(self) -> int:
-        """Other throws of the dice that the learner wants to see for each step."""
-        return self.ppo.redraws if self.algorithm == "ppo" else 0
 
     @property
     def rollout_steps(self) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from agents.config import TrainConfig
-from agents.masked_dqn import MaskableDQN
+from agents.masked_dqn import MaskableDQN, MaskableSamples
 from agents.networks import DuelingPolicy, policy_arguments
+from agents.redraws import RedrawReplayBuffer
 from yahtzee_env.observation import POINTS_SCALE, observation_names
 
 LOG_EVERY = 50
@@ -17,7 +19,32 @@ LOG_EVERY = 50
 
 
 class DQN(MaskableDQN):
-    """`MaskableDQN` that logs every so many updates, not episodes: games end by hundreds."""
+    """`MaskableDQN` with small changes.
+
+    It logs every so many updates, not episodes: games end by hundreds.
+
+    Args:
+        *args: those of `MaskableDQN`.
+        redraws: how many other throws of the dice also judge each action, see `agents.redraws`.
+        **kwargs: likewise.
+    """
+
+    def __init__(self, *args: Any, redraws: int = 0, **kwargs: Any) -> None:
+        self.redraws = redraws
+        super().__init__(*args, **kwargs)
+
+    def _setup_model(self) -> None:
+        if self.redraws:
+            self.replay_buffer_class = RedrawReplayBuffer
+            self.replay_buffer_kwargs = {"redraws": self.redraws}
+        super()._setup_model()
+        if self.redraws:
+            self.replay_buffer.games = self.env
+
+    @torch.no_grad()
+    def targets(self, batch: MaskableSamples) -> torch.Tensor:
+        """(batch, 1) float32: the mean of the targets of all throws."""
+        return super().targets(batch).reshape(1 + self.redraws, -1, 1).mean(dim=0)
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Update the network, and now and then log."""
@@ -55,5 +82,6 @@ def make_dqn(config: TrainConfig, env: VecEnv) -> DQN:
         exploration_fraction=dqn.exploration_fraction,
         max_grad_norm=dqn.max_grad_norm,
         policy_kwargs=network,
+        redraws=dqn.redraws,
         device="cpu",
     )

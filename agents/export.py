@@ -78,7 +78,7 @@ def model_card(agent: NetworkPolicy) -> str:
     return CARD.substitute(
         name=agent.name,
         algorithm=config["algorithm"].upper(),
-        redraws=_redraws(config["ppo"]["redraws"] if config["algorithm"] == "ppo" else 0),
+        redraws=_redraws(config[config["algorithm"]]["redraws"]),
         ruleset=agent.ruleset.name,
         games=f"{row['games']:,}",
         **{key: f"{row[key]:.2f}" for key in _POINTS},

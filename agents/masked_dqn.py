@@ -53,7 +53,10 @@ class _KeepsMasks:
         self.next_action_masks[self.pos] = next_action_masks
 
     def _get_samples(self, batch_inds: NDArray[Any], env: VecNormalize | None = None) -> Any:
-        at = batch_inds, np.random.randint(0, self.n_envs, size=len(batch_inds))  # noqa: NPY002
+        env_inds = np.random.randint(0, self.n_envs, size=len(batch_inds))  # noqa: NPY002
+        return self._samples_at((batch_inds, env_inds), env)
+
+    def _samples_at(self, at: Any, env: VecNormalize | None) -> MaskableSamples:
         ends = self.dones[at] * (1 - self.timeouts[at])
         rewards = self._normalize_reward(self.rewards[at].reshape(-1, 1), env)
         return MaskableSamples(

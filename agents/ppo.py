@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from agents.config import TrainConfig
 from agents.networks import NormalizedPolicy, policy_arguments
-from agents.redraws import RedrawBuffer
+from agents.redraws import RedrawRolloutBuffer
 
 
 class PPO(MaskablePPO):
@@ -28,7 +26,7 @@ class PPO(MaskablePPO):
 
     Args:
         *args: those of `MaskablePPO`.
-        redraws: as that of the games; above 0 the advantages use them, see `agents.redraws`.
+        redraws: how many other throws of the dice also judge each action, see `agents.redraws`.
         **kwargs: likewise.
     """
 
@@ -40,10 +38,11 @@ class PPO(MaskablePPO):
 
     def _setup_model(self) -> None:
         if self.redraws:
-            self.rollout_buffer_class = RedrawBuffer
+            self.rollout_buffer_class = RedrawRolloutBuffer
         super()._setup_model()
         if self.redraws:
-            self.rollout_buffer.redrawn_values = self.redrawn_values
+            self.rollout_buffer.games, self.rollout_buffer.redraws = self.env, self.redraws
+            self.rollout_buffer.values_of = self.policy.predict_values
 
     def train(self) -> None:
         """Update the networks from the rollout buffer, then log."""
@@ -55,14 +54,6 @@ class PPO(MaskablePPO):
     def dump_logs(self, iteration: int = 0) -> None:
         """Keep the log open until the update is done."""
         self._iteration = iteration
-
-    def redrawn_values(self) -> NDArray[np.float32]:
-        """The values of what else could have followed the steps of the rollout."""
-        observations = self.env.take_redrawn()
-        with torch.no_grad():
-            flat = torch.from_numpy(observations.reshape(-1, observations.shape[-1]))
-            values = self.policy.predict_values(flat)
-        return values.numpy().reshape(observations.shape[:-1])
 
     def _update_learning_rate(self, optimizers: Any) -> None:
         super()._update_learning_rate(optimizers)

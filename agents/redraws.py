@@ -1,38 +1,74 @@
-"""Advantages with less luck in them: each action is judged by several throws of the dice.
+"""Learning targets with less luck in them: each action is judged by several throws of the dice.
 
 What follows an action depends on the dice far more than on the action. So the simulator throws them
 several times more for each step, and the value of what follows is the mean over all throws. That
-leaves every expectation as it is and takes most of the noise out of advantages and value targets.
+leaves every expectation as it is and takes most of the noise out of what is learned from.
 It uses the rules, which throw the dice, and nothing of the solution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
+from stable_baselines3.common.vec_env import VecNormalize
+
+from agents.masked_dqn import MaskableReplayBuffer, MaskableSamples
+from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.game import Games
+from yahtzee_env.kernels import GAME
+from yahtzee_env.rules import Ruleset
 
 
-class RedrawBuffer(MaskableRolloutBuffer):
+def redraw(
+    ruleset: Ruleset, before: NDArray[np.void], actions: NDArray[np.int64], redraws: int
+) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """What could follow the actions: observations and action masks.
+
+    Both have a row for each redraw of each of the games `before`: all games once, then again. The
+    dice are thrown for this alone. What an action gains does not depend on them.
+    """
+    games = Games(ruleset, 0)
+    games.records = before
+    others = games.branches(redraws)
+    others.play(np.tile(actions, redraws))
+    return others.observe()
+
+
+class RedrawRolloutBuffer(MaskableRolloutBuffer):
     """A rollout buffer whose advantages take the mean over several throws for each step.
 
     Attributes:
-        redrawn_values: tells at the end of a rollout the values of what else could have followed,
-            (steps, redraws, n_envs) float32.
+        games: the games that the steps are of.
+        redraws: how often the dice of each step are thrown again.
+        values_of: tells the values of observations, (n, features).
+        before: (steps, n_envs) `GAME` records, the games before each step.
     """
 
-    redrawn_values: Callable[[], NDArray[np.float32]]
+    games: GamesVecEnv
+    redraws: int
+    values_of: Callable[[torch.Tensor], torch.Tensor]
+
+    def reset(self) -> None:
+        """Forget the steps."""
+        self.before = np.zeros((self.buffer_size, self.n_envs), GAME)
+        super().reset()
+
+    def add(self, *step: Any, **others: Any) -> None:
+        """Keep a step that the games have just taken."""
+        self.before[self.pos] = self.games.before
+        super().add(*step, **others)
 
     def compute_returns_and_advantage(
         self, last_values: torch.Tensor, dones: NDArray[np.bool_]
     ) -> None:
         """Generalised advantage estimation (arXiv 1506.02438) on the mean values."""
         followed = np.concatenate([self.values[1:], last_values.numpy().reshape(1, -1)])
-        redrawn = self.redrawn_values()
-        following = (followed + redrawn.sum(axis=1)) / (1 + redrawn.shape[1])
+        following = (followed + self._redrawn_values().sum(axis=0)) / (1 + self.redraws)
         goes_on = 1 - np.concatenate([self.episode_starts[1:], dones[None]])
         deltas = self.rewards + self.gamma * goes_on * following - self.values
         advantage = np.zeros(self.n_envs, np.float32)
@@ -40,3 +76,51 @@ class RedrawBuffer(MaskableRolloutBuffer):
             advantage = deltas[step] + self.gamma * self.gae_lambda * goes_on[step] * advantage
             self.advantages[step] = advantage
         self.returns = self.advantages + self.values
+
+    def _redrawn_values(self) -> NDArray[np.float32]:
+        """(redraws, steps, n_envs): the values of what else could have followed each step."""
+        actions = self.actions.astype(np.int64).ravel()
+        before = self.before.ravel()
+        observations, _ = redraw(self.games.ruleset, before, actions, self.redraws)
+        with torch.no_grad():
+            values = self.values_of(torch.from_numpy(observations))
+        return values.numpy().reshape(self.redraws, self.buffer_size, self.n_envs)
+
+
+class RedrawReplayBuffer(MaskableReplayBuffer):
+    """A replay buffer that throws the dice of each step again whenever it is replayed.
+
+    In its samples the next states, and what belongs to them, have a row for each throw of each
+    step: all steps once as the dice fell, then again and again with other dice.
+
+    Attributes:
+        games: the games that the steps are of.
+        redraws: how often the dice of each step are thrown again.
+        before: (size, n_envs) `GAME` records, the games before each step.
+    """
+
+    games: GamesVecEnv
+
+    def __init__(self, *args: Any, redraws: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.redraws = redraws
+        self.before = np.zeros((self.buffer_size, self.n_envs), GAME)
+
+    def add(self, *step: Any) -> None:
+        """Keep a step that the games have just taken."""
+        self.before[self.pos] = self.games.before
+        super().add(*step)
+
+    def _samples_at(self, at: Any, env: VecNormalize | None) -> MaskableSamples:
+        batch = super()._samples_at(at, env)
+        before = self.before[at]
+        before["rng"] = np.random.randint(2**63, size=len(before), dtype=np.int64)  # noqa: NPY002
+        actions = self.actions[at][:, 0].astype(np.int64)
+        observations, masks = redraw(self.games.ruleset, before, actions, self.redraws)
+        throws = 1 + self.redraws
+        return batch._replace(
+            next_observations=torch.cat([batch.next_observations, torch.from_numpy(observations)]),
+            next_action_masks=torch.cat([batch.next_action_masks, torch.from_numpy(masks) > 0]),
+            rewards=batch.rewards.repeat(throws, 1),
+            dones=batch.dones.repeat(throws, 1),
+        )

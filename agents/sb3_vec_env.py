@@ -15,7 +15,6 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from yahtzee_env import kernels
-from yahtzee_env.dice import N_HOLDS
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.observation import observation_bounds
@@ -38,10 +37,11 @@ class GamesVecEnv(VecEnv):
         ruleset: a rule set, its name, or its dictionary.
         n_envs: the number of games.
         points_per_reward: the points that make a reward of 1.
-        redraws: how often each action is also tried with other dice, for `take_redrawn`.
         masks: tell what is legal; otherwise every action mask is all True.
 
     Attributes:
+        ruleset: the rules.
+        before: (n_envs,) `GAME` records, the games as they were before the latest step.
         finished_games: how many games have ended.
         illegal_actions: how many actions were illegal.
     """
@@ -51,17 +51,15 @@ class GamesVecEnv(VecEnv):
         ruleset: str | Ruleset | Mapping[str, Any] = "yahtzee",
         n_envs: int = 1024,
         points_per_reward: float = 1.0,
-        redraws: int = 0,
         masks: bool = True,
     ) -> None:
-        rules = get_ruleset(ruleset)
-        low, high = observation_bounds(rules)
+        self.ruleset = get_ruleset(ruleset)
+        low, high = observation_bounds(self.ruleset)
         self.render_mode = None
         self.points_per_reward = points_per_reward
-        self.redraws = redraws
         self.masks = masks
-        self._redrawn: list[NDArray[np.float32]] = []
-        self._games = Games(rules, n_envs)
+        self._games = Games(self.ruleset, n_envs)
+        self.before = self._games.records.copy()
         self._masks = np.zeros((n_envs, self._games.n_actions), bool)
         self._lengths = np.zeros(n_envs, np.int64)
         self.finished_games = self.illegal_actions = 0
@@ -71,7 +69,7 @@ class GamesVecEnv(VecEnv):
         super().__init__(
             n_envs,
             spaces.Box(low, high, dtype=np.float32),
-            spaces.Discrete(N_HOLDS + len(rules.boxes)),
+            spaces.Discrete(self._games.n_actions),
         )
 
     def reset(self) -> NDArray[np.float32]:
@@ -91,8 +89,7 @@ class GamesVecEnv(VecEnv):
         Raises:
             ValueError: if an action is illegal; then nothing has changed.
         """
-        if self.redraws:
-            self._redraw()
+        self.before[:] = self._games.records
         points, truncated = self._play() if self.masks else self._attempt()
         self._lengths += 1
         dones = self._games.over | truncated
@@ -102,15 +99,6 @@ class GamesVecEnv(VecEnv):
             self._end(dones, truncated, infos)
         rewards = (points / self.points_per_reward).astype(np.float32)
         return self._observe(), rewards, dones, infos
-
-    def take_redrawn(self) -> NDArray[np.float32]:
-        """What could have followed each step since the last call, had the dice fallen otherwise.
-
-        (steps, redraws, n_envs, features) float32. The dice are thrown for this alone: the games
-        themselves go on as they do. Reward and end of a step do not depend on its dice.
-        """
-        redrawn, self._redrawn = self._redrawn, []
-        return np.stack(redrawn)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all that decides how the games go on."""
@@ -190,12 +178,6 @@ class GamesVecEnv(VecEnv):
         )
         self.illegal_actions += int(illegal.sum())
         return points, truncated & ~over
-
-    def _redraw(self) -> None:
-        others = self._games.branches(self.redraws)
-        others.play(np.tile(self._actions, self.redraws))
-        observations, _ = others.observe()
-        self._redrawn.append(observations.reshape(self.redraws, self.num_envs, -1))
 
     def _observe(self) -> NDArray[np.float32]:
         observations, masks = self._games.observe()

@@ -97,9 +97,7 @@ def train(
     seeds = spawn_seeds(config.seed)
     torch.set_num_threads(config.threads or default_threads())
     set_random_seed(seeds["learner"])
-    games = GamesVecEnv(
-        config.ruleset, config.n_envs, config.points_per_reward, config.redraws, config.masks
-    )
+    games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward, config.masks)
     games.seed(seeds["training_games"])
     model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT

@@ -7,7 +7,9 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from small_run import SMALL, fingerprint
 
-from agents.redraws import RedrawBuffer
+from agents.config import parse
+from agents.dqn import make_dqn
+from agents.redraws import RedrawRolloutBuffer, redraw
 from agents.sb3_vec_env import GamesVecEnv
 from agents.train import train
 from yahtzee_env import observation_names
@@ -32,57 +34,120 @@ def filled(kind, rng, **settings):
     return buffer, torch.from_numpy(rng.normal(size=(N_ENVS, 1))), rng.random(N_ENVS) < 0.5
 
 
+def with_redrawn_values(seed, redrawn):
+    """The same of a buffer that has the values (redraws, steps, n_envs) of other throws."""
+    buffer, last, dones = filled(ReadyMade, np.random.default_rng(seed))
+    buffer.redraws, buffer.redrawn = len(redrawn), redrawn
+    return buffer, last, dones
+
+
+class ReadyMade(RedrawRolloutBuffer):
+    games = GamesVecEnv("yahtzee", N_ENVS)
+
+    def _redrawn_values(self):
+        return self.redrawn
+
+
 def test_where_all_throws_give_the_same_the_advantages_are_those_of_stable_baselines3():
     plain, last, dones = filled(MaskableRolloutBuffer, np.random.default_rng(1))
+    followed = np.concatenate([plain.values[1:], last.numpy().reshape(1, -1)])
     plain.compute_returns_and_advantage(last, dones)
-    ours, last, dones = filled(RedrawBuffer, np.random.default_rng(1))
-    followed = np.concatenate([ours.values[1:], last.numpy().reshape(1, -1)])
-    ours.redrawn_values = lambda: np.repeat(followed[:, None], 3, axis=1)
+    ours, last, dones = with_redrawn_values(1, np.stack([followed] * 3))
     ours.compute_returns_and_advantage(last, dones)
     np.testing.assert_allclose(ours.advantages, plain.advantages, atol=1e-5)
     np.testing.assert_allclose(ours.returns, plain.returns, atol=1e-5)
 
 
 def test_one_step_takes_the_mean_over_all_throws():
-    buffer, last, dones = filled(RedrawBuffer, np.random.default_rng(2))
-    redrawn = np.random.default_rng(3).normal(size=(STEPS, 3, N_ENVS)).astype(np.float32)
-    buffer.redrawn_values = lambda: redrawn
+    redrawn = np.random.default_rng(3).normal(size=(3, STEPS, N_ENVS)).astype(np.float32)
+    buffer, last, dones = with_redrawn_values(2, redrawn)
     buffer.compute_returns_and_advantage(last, dones)
     for i in range(N_ENVS):
-        mean = (last[i, 0].item() + redrawn[-1, :, i].sum()) / 4
+        mean = (last[i, 0].item() + redrawn[:, -1, i].sum()) / 4
         expected = buffer.rewards[-1, i] + 0.9 * (not dones[i]) * mean - buffer.values[-1, i]
         assert buffer.advantages[-1, i] == pytest.approx(expected, abs=1e-5)
 
 
 def test_redrawn_dice_fall_like_all_dice():
-    env = GamesVecEnv("yahtzee", 2000, redraws=3)
+    env = GamesVecEnv("yahtzee", 2000)
     env.seed(1)
     env.reset()
-    observations, *_ = env.step(np.zeros(2000, np.int64))
-    redrawn = env.take_redrawn()
+    actions = np.zeros(2000, np.int64)
+    observations, *_ = env.step(actions)
+    redrawn, masks = redraw(env.ruleset, env.before, actions, 3)
     names = observation_names("yahtzee")
-    assert redrawn.shape == (1, 3, 2000, len(names))
+    assert redrawn.shape == (3 * 2000, len(names))
+    assert masks.shape == (3 * 2000, env.action_space.n)
     sixes = names.index("count_of_6_is_0")
-    for throws in (observations[None], redrawn[0]):
-        counts = throws[..., sixes : sixes + 6] @ np.arange(6)
+    for throws in (observations, redrawn):
+        counts = throws[:, sixes : sixes + 6] @ np.arange(6)
         assert counts.mean() == pytest.approx(5 / 6, abs=0.06)
-    rolls = {row.tobytes() for row in redrawn[0, :, 0]} | {observations[0].tobytes()}
+    rolls = {row.tobytes() for row in redrawn[::2000]} | {observations[0].tobytes()}
     assert len(rolls) >= 3
 
 
 def test_redrawing_leaves_the_games_as_they_are():
     plays = []
     for redraws in (0, 2):
-        env = GamesVecEnv("yatzy", 8, redraws=redraws)
+        env = GamesVecEnv("yatzy", 8)
         env.seed(4)
         env.reset()
-        steps = [env.step(env.env_method("action_masks").argmax(axis=1)) for _ in range(50)]
-        plays.append([(step[0].tobytes(), step[1].tobytes()) for step in steps])
+        play = []
+        for _ in range(50):
+            actions = env.env_method("action_masks").argmax(axis=1)
+            observations, rewards, *_ = env.step(actions)
+            if redraws:
+                redraw(env.ruleset, env.before, actions, redraws)
+            play.append((observations.tobytes(), rewards.tobytes()))
+        plays.append(play)
     assert plays[0] == plays[1]
 
 
-def test_a_run_with_redraws_can_be_repeated(tmp_path):
-    config = replace(SMALL, ppo=replace(SMALL.ppo, redraws=2))
+def learner(redraws):
+    config, _ = parse(["--algorithm", "dqn", "--n_envs", "8", "--dqn.learning_starts", "400"])
+    config = replace(config, dqn=replace(config.dqn, buffer_size=4000, redraws=redraws))
+    games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward)
+    games.seed(5)
+    model = make_dqn(config, games)
+    model.learn(400)
+    return model
+
+
+def test_each_step_is_replayed_with_other_dice():
+    model = learner(redraws=3)
+    buffer, names = model.replay_buffer, observation_names("yahtzee")
+    batch, again = buffer.sample(64), buffer.sample(64)
+    assert batch.observations.shape == (64, len(names))
+    assert batch.next_observations.shape == (4 * 64, len(names))
+    assert not torch.equal(batch.next_observations[64:], again.next_observations[64:])
+    dice = [i for i, name in enumerate(names) if name.startswith("count_of_")]
+    card = [i for i, name in enumerate(names) if name.startswith(("open_", "upper_"))]
+    throws = batch.next_observations.reshape(4, 64, -1)
+    for other in throws[1:]:
+        assert torch.equal(other[:, card], throws[0][:, card])
+        assert not torch.equal(other[:, dice], throws[0][:, dice])
+
+
+def test_the_target_is_the_mean_over_all_throws():
+    model = learner(redraws=3)
+    batch = model.replay_buffer.sample(32)
+    throws = [
+        batch._replace(**{name: getattr(batch, name)[32 * k : 32 * (k + 1)] for name in FOLLOWING})
+        for k in range(4)
+    ]
+    plain = learner(redraws=0)
+    plain.policy.load_state_dict(model.policy.state_dict())
+    expected = torch.stack([plain.targets(throw) for throw in throws]).mean(dim=0)
+    torch.testing.assert_close(model.targets(batch), expected, rtol=1e-4, atol=1e-5)
+
+
+FOLLOWING = ("next_observations", "next_action_masks", "rewards", "dones")
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_a_run_with_redraws_can_be_repeated(tmp_path, algorithm):
+    groups = {name: replace(getattr(SMALL, name), redraws=2) for name in ("ppo", "dqn")}
+    config = replace(SMALL, algorithm=algorithm, **groups)
     prints = set()
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

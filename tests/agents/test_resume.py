@@ -41,10 +41,12 @@ def rows(folder):
         return [{**row, "seconds": 0} for row in csv.DictReader(file)]
 
 
-@pytest.fixture(scope="module", params=["ppo", "dqn"])
+@pytest.fixture(scope="module", params=[("ppo", 0), ("dqn", 0), ("ppo", 2), ("dqn", 2)], ids=str)
 def uninterrupted(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("uninterrupted")
-    config = replace(SMALL, algorithm=request.param)
+    algorithm, redraws = request.param
+    group = replace(getattr(SMALL, algorithm), redraws=redraws)
+    config = replace(SMALL, algorithm=algorithm, **{algorithm: group})
     model, _ = train(config, folder, show_progress=False)
     return folder, model, config
 
