@@ -1,0 +1,280 @@
+"""Trainings with several seeds each: the reference agents, what masks buy, and ablations.
+
+    python -m benchmarks.experiments [EXPERIMENT ...] [--seeds 1 2 3] [--jobs 2]
+
+Trains what is missing in runs/experiments, each run on one core, and goes on with what was stopped.
+Keeps a row for each finished run in docs/experiments.json, and writes docs/experiments.md and its
+picture from all rows there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+from agents.run_folder import CONFIG, EVALUATIONS, RESULT, RUNS, write_json
+from agents.train import default_threads
+from yahtzee_env.evaluation import seed_summary
+from yahtzee_env.files import write_beside
+
+ROOT = Path(__file__).parents[1]
+DATA, PAGE, PICTURE = (ROOT / "docs" / f"experiments.{kind}" for kind in ("json", "md", "png"))
+
+COMMON = ("--threads", "1", "--evaluation.final_games", "20000")
+
+
+class Experiment(NamedTuple):
+    """A way of training: what it is, in words, and the arguments of `python -m agents.train`."""
+
+    what: str
+    arguments: tuple[str, ...]
+
+
+class Section(NamedTuple):
+    """Experiments of one budget, the one that the others are compared with first."""
+
+    title: str
+    text: str
+    experiments: dict[str, Experiment]
+
+
+def _short_ppo(what: str, *arguments: str, steps: int = 4_000_000) -> Experiment:
+    return Experiment(what, ("--config", "configs/ppo.yaml", *_steps(steps), *arguments))
+
+
+def _short_dqn(what: str, *arguments: str) -> Experiment:
+    return Experiment(what, ("--config", "configs/dqn.yaml", *_steps(2_500_000), *arguments))
+
+
+def _steps(steps: int) -> tuple[str, str]:
+    return "--total_timesteps", str(steps)
+
+
+REFERENCES = Section(
+    "The reference agents",
+    "The configurations as they are at full length, and PPO shortened.",
+    {
+        "ppo": Experiment("`configs/ppo.yaml`", ("--config", "configs/ppo.yaml")),
+        "ppo-10m": _short_ppo("the same, 10 million steps", steps=10_000_000),
+        "dqn": Experiment("`configs/dqn.yaml`", ("--config", "configs/dqn.yaml")),
+    },
+)
+
+NO_MASKS = ("--masks", "false")
+PLAIN_PPO = ("--ppo.redraws", "0", "--ppo.ent_coef", "0.05")
+PLAIN_DQN = ("--dqn.redraws", "0", "--dqn.batch_size", "2048")
+MASKS = Section(
+    "What masks buy",
+    "The same budget with and without masks. Without them an illegal action costs a point and "
+    "changes nothing, and a hundred of them end the game; in the games that measure the agent "
+    "a random legal action takes the place of an illegal one. No run throws the dice again, "
+    "since illegal actions throw none, and PPO has an entropy coefficient of 0.05.",
+    {
+        "ppo-masked": _short_ppo("PPO, masks", *PLAIN_PPO),
+        "ppo-unmasked": _short_ppo("PPO, no masks", *PLAIN_PPO, *NO_MASKS),
+        "dqn-masked": _short_dqn("DQN, masks", *PLAIN_DQN),
+        "dqn-unmasked": _short_dqn("DQN, no masks", *PLAIN_DQN, *NO_MASKS),
+    },
+)
+
+ABLATIONS = Section(
+    "Ablations of PPO",
+    "`configs/ppo.yaml` for about ten minutes of one core, and the same with one thing "
+    "changed from what is in brackets. A slower variant makes fewer steps and a faster one more.",
+    {
+        "reference": _short_ppo("nothing changed"),
+        "lambda-0.95": _short_ppo("GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
+        "entropy-0": _short_ppo("no entropy bonus (0.2)", "--ppo.ent_coef", "0"),
+        "no-layer-norm": _short_ppo("no LayerNorm", "--network.layer_norm", "false"),
+        "no-points": _short_ppo(
+            "what each box pays now is hidden", "--network.hidden_features", "[pays_]"
+        ),
+        "no-redraws": _short_ppo("no other throws (3)", "--ppo.redraws", "0", steps=5_000_000),
+        "width-128": _short_ppo(
+            "two layers of 128 (256)", "--network.widths", "[128, 128]", steps=6_000_000
+        ),
+        "width-512": _short_ppo(
+            "two layers of 512 (256)", "--network.widths", "[512, 512]", steps=1_500_000
+        ),
+    },
+)
+
+SECTIONS = (REFERENCES, MASKS, ABLATIONS)
+EXPERIMENTS = {
+    name: experiment for section in SECTIONS for name, experiment in section.experiments.items()
+}
+
+
+def train(name: str, seed: int) -> None:
+    """Train one run to its end, from where it stopped if it was begun.
+
+    Raises:
+        subprocess.CalledProcessError: if the training fails or is stopped.
+    """
+    folder = RUNS / "experiments" / f"{name}-{seed}"
+    if (folder / RESULT).exists():
+        return
+    print(f"{name}, seed {seed}", flush=True)
+    arguments = ["--resume", str(folder)]
+    if not (folder / CONFIG).exists():
+        own = ("--name", name, "--seed", str(seed), "--run-dir", str(folder))
+        arguments = [*EXPERIMENTS[name].arguments, *COMMON, *own]
+    folder.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".log").open("a") as log:
+        command = [sys.executable, "-m", "agents.train", *arguments]
+        subprocess.run(command, check=True, stdout=log, stderr=log)
+
+
+def finished(runs: Sequence[tuple[str, int]], jobs: int) -> Iterator[tuple[str, int]]:
+    """Train runs side by side; yields each when it is finished."""
+    with ThreadPoolExecutor(jobs) as pool:
+        training = {pool.submit(train, *run): run for run in runs}
+        try:
+            for done in as_completed(training):
+                done.result()
+                yield training[done]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def row(name: str, seed: int) -> dict[str, Any]:
+    """What the page keeps of a finished run."""
+    folder = RUNS / "experiments" / f"{name}-{seed}"
+    result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    agent = result["scores"][-1]
+    with (folder / EVALUATIONS).open(encoding="utf-8") as file:
+        evaluations = list(csv.DictReader(file))
+    kept = ("timesteps", "luck_adjusted_mean", "illegal_share")
+    return {
+        "score": agent["luck_adjusted_mean"],
+        "optimum": agent["optimum"],
+        "illegal_a_game": agent["illegal_actions"] / agent["games"],
+        "illegal_in_training": float(evaluations[-1]["illegal_share"]),
+        "timesteps": result["timesteps"],
+        "games": int(float(evaluations[-1]["games"])),
+        "minutes": round(result["training_seconds"] / 60, 1),
+        "commit": result["provenance"]["commit"],
+        "curve": {column: [float(one[column]) for one in evaluations] for column in kept},
+    }
+
+
+def page(rows: dict[str, dict[str, Any]]) -> str:
+    """The page of all rows, keys `EXPERIMENT-SEED`."""
+    text = [
+        "# Experiments\n\n"
+        "Luck-adjusted scores of greedy play under the official rules, each from 20,000 fresh "
+        "games. Seeds are the unit: ± is half of Student's 95 % interval of the mean over seeds, "
+        "and the error of a single score, a few hundredths, is part of the spread between them. "
+        "`python -m benchmarks.experiments EXPERIMENT` repeats any line. Each run has one core; "
+        "the minutes are those of a machine of two cores with a run on each.\n"
+    ]
+    for section in SECTIONS:
+        lines = [
+            _line(name, experiment, found)
+            for name, experiment in section.experiments.items()
+            if (found := [row for key, row in rows.items() if key.rpartition("-")[0] == name])
+        ]
+        if lines:
+            text += [f"## {section.title}\n\n{section.text}\n", _table(lines)]
+        if lines and section is MASKS:
+            text.append(f"![Scores and shares of illegal actions]({PICTURE.name})\n")
+    return "\n".join(text)
+
+
+COLUMNS = ("experiment", "", "steps", "minutes", "score by seed", "mean", "% of optimum", "commit")
+ILLEGAL = ("illegal actions in training", "illegal actions a game of greedy play")
+
+
+def _line(name: str, experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[str]:
+    scores = [row["score"] for row in rows]
+    mean = f"{scores[0]:.2f}"
+    if len(scores) > 1:
+        summary = seed_summary(scores)
+        mean = f"{summary.mean:.2f} ± {summary.half_width:.2f}"
+    line = [
+        name,
+        experiment.what,
+        f"{rows[0]['timesteps'] / 1e6:.1f} million",
+        f"{_mean(rows, 'minutes'):.0f}",
+        ", ".join(f"{score:.2f}" for score in scores),
+        mean,
+        f"{100 * sum(scores) / len(scores) / rows[0]['optimum']:.2f}",
+        ", ".join(dict.fromkeys(row["commit"][:7] for row in rows)),
+    ]
+    if name in MASKS.experiments:
+        illegal = _mean(rows, "illegal_in_training"), _mean(rows, "illegal_a_game")
+        line += [f"{illegal[0]:.1%}", f"{illegal[1]:.2f}"]
+    return line
+
+
+def _mean(rows: Sequence[dict[str, Any]], name: str) -> float:
+    return sum(float(row[name]) for row in rows) / len(rows)
+
+
+def _table(lines: list[list[str]]) -> str:
+    columns = [*COLUMNS, *ILLEGAL][: len(lines[0])]
+    return "".join(
+        f"| {' | '.join(line)} |\n" for line in [columns, ["---"] * len(columns), *lines]
+    )
+
+
+def write_page(rows: dict[str, dict[str, Any]]) -> None:
+    """Write the page, all or nothing, and its picture."""
+    write_beside(PAGE, lambda beside: beside.write_text(page(rows), encoding="utf-8"))
+    if any(key.rpartition("-")[0] in MASKS.experiments for key in rows):
+        draw(rows)
+
+
+def draw(rows: dict[str, dict[str, Any]]) -> None:
+    """Draw the learning curves of the runs with and without masks, and their illegal actions."""
+    figure, (scores, shares) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    for number, (name, experiment) in enumerate(MASKS.experiments.items()):
+        curves = [row["curve"] for key, row in rows.items() if key.rpartition("-")[0] == name]
+        for i, curve in enumerate(curves):
+            steps = [one / 1e6 for one in curve["timesteps"]]
+            style = {"color": f"C{number}", "label": experiment.what if i == 0 else None}
+            scores.plot(steps, curve["luck_adjusted_mean"], **style)
+            shares.plot(steps, [100 * one for one in curve["illegal_share"]], **style)
+    scores.set_ylabel("luck-adjusted score of greedy play")
+    shares.set_ylabel("illegal actions so far, % of steps")
+    for plot in (scores, shares):
+        plot.set_xlabel("steps, millions")
+        plot.grid(alpha=0.3)
+    scores.legend(loc="lower right")
+    figure.savefig(PICTURE, dpi=120)
+    plt.close(figure)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    parser = argparse.ArgumentParser(description="Train with several seeds; write the experiments.")
+    parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--jobs", type=int, default=default_threads(), help="runs side by side")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(EXPERIMENTS):
+        parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
+    wanted = [(name, seed) for name in options.names or EXPERIMENTS for seed in options.seeds]
+    for name, seed in finished(wanted, options.jobs):
+        rows = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
+        rows = dict(sorted({**rows, f"{name}-{seed}": row(name, seed)}.items()))
+        write_json(DATA, rows)
+        write_page(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+import json
+import subprocess
+from dataclasses import replace
+
+import pytest
+from small_run import SMALL
+
+from agents.config import parse
+from agents.run_folder import RESULT
+from benchmarks import experiments
+from benchmarks.experiments import Experiment, Section, main
+
+SCORES = {"reference-1": 250.0, "reference-2": 251.0, "reference-3": 249.0, "entropy-0-1": 240.0}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    for name in ("DATA", "PAGE", "PICTURE"):
+        path = getattr(experiments, name)
+        monkeypatch.setattr(experiments, name, tmp_path / path.name)
+    monkeypatch.setattr(experiments, "RUNS", tmp_path)
+    return tmp_path
+
+
+def a_row(score):
+    return {
+        "score": score,
+        "optimum": 254.5,
+        "illegal_a_game": 0.0,
+        "illegal_in_training": 0.0,
+        "timesteps": 4_000_000,
+        "games": 100_000,
+        "minutes": 9.0,
+        "commit": "0123456789",
+        "curve": {"timesteps": [], "luck_adjusted_mean": [], "illegal_share": []},
+    }
+
+
+def test_the_page_tells_the_mean_over_seeds_with_students_interval():
+    page = experiments.page({key: a_row(score) for key, score in SCORES.items()})
+    [line] = [line for line in page.splitlines() if line.startswith("| reference |")]
+    # 4.303 is Student's quantile for two degrees of freedom; the standard error is 1 / sqrt(3).
+    assert "| 250.00, 251.00, 249.00 | 250.00 ± 2.48 | 98.23 |" in line
+    [line] = [line for line in page.splitlines() if line.startswith("| entropy-0 |")]
+    assert "| 240.00 | 240.00 | 94.30 |" in line
+    assert "lambda-0.95" not in page
+
+
+def test_every_experiment_is_a_configuration():
+    for name, experiment in experiments.EXPERIMENTS.items():
+        config, _ = parse([*experiment.arguments, *experiments.COMMON])
+        assert config.ruleset == "yahtzee", name
+        assert config.masks == (not name.endswith("-unmasked"))
+
+
+@pytest.mark.slow
+def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch):
+    config = files / "small.yaml"
+    config.write_text(replace(SMALL, n_envs=4, total_timesteps=1024).to_yaml())
+    small = ("--config", str(config))
+    two = {
+        "masked": Experiment("m", small),
+        "unmasked": Experiment("u", (*small, "--masks", "maybe")),
+    }
+    masks = Section("Masks", "With and without.", two)
+    for name, value in {"MASKS": masks, "SECTIONS": (masks,), "EXPERIMENTS": two}.items():
+        monkeypatch.setattr(experiments, name, value)
+    monkeypatch.setattr(experiments, "COMMON", ("--threads", "1"))
+    with pytest.raises(subprocess.CalledProcessError):
+        main(["masked", "unmasked", "--seeds", "1", "--jobs", "1"])
+    rows = json.loads(experiments.DATA.read_text())
+    assert list(rows) == ["masked-1"]
+    masks.experiments["unmasked"] = Experiment("u", (*small, "--masks", "false"))
+    assert main(["masked", "unmasked", "--seeds", "1", "--jobs", "1"]) == 0
+    rows = json.loads(experiments.DATA.read_text())
+    assert list(rows) == ["masked-1", "unmasked-1"]
+    for key, row in rows.items():
+        result = json.loads((files / "experiments" / key / RESULT).read_text())
+        assert row["score"] == result["scores"][-1]["luck_adjusted_mean"]
+        assert (row["illegal_in_training"] > 0) == (key == "unmasked-1")
+        assert f"{row['score']:.2f}" in experiments.PAGE.read_text()
+    assert experiments.PICTURE.stat().st_size > 1000
+
+
+def test_an_unknown_experiment_is_refused(files, capsys):
+    with pytest.raises(SystemExit):
+        main(["widht-512"])
+    assert "unknown widht-512; there are ppo, dqn, " in capsys.readouterr().err
+    assert not experiments.DATA.exists()
