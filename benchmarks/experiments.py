@@ -111,7 +111,17 @@ ABLATIONS = Section(
     },
 )
 
-SECTIONS = (REFERENCES, MASKS, ABLATIONS)
+FAMILY = Section(
+    "Other rule sets",
+    "`configs/ppo.yaml` with fewer steps and nothing else changed.",
+    {
+        "yacht": _short_ppo("`yacht`", "--ruleset", "yacht", steps=7_000_000),
+        "yatzy": _short_ppo("`yatzy`", "--ruleset", "yatzy", steps=6_000_000),
+        "kismet": _short_ppo("`kismet`", "--ruleset", "kismet", steps=6_000_000),
+    },
+)
+
+SECTIONS = (REFERENCES, FAMILY, MASKS, ABLATIONS)
 EXPERIMENTS = {
     name: experiment for section in SECTIONS for name, experiment in section.experiments.items()
 }
@@ -175,9 +185,9 @@ def page(rows: dict[str, dict[str, Any]]) -> str:
     """The page of all rows, keys `EXPERIMENT-SEED`."""
     text = [
         "# Experiments\n\n"
-        "Luck-adjusted scores of greedy play under the official rules, each from 20,000 fresh "
-        "games. Seeds are the unit: ± is half of Student's 95 % interval of the mean over seeds, "
-        "and the error of a single score, a few hundredths, is part of the spread between them. "
+        "Luck-adjusted scores of greedy play under the official rules if nothing else is "
+        "said, each from 20,000 fresh games. Seeds are the unit: ± is half of Student's 95 % "
+        "interval of the mean over seeds, and the error of a single score, a few hundredths, is part of the spread between them. "
         "`python -m benchmarks.experiments EXPERIMENT` repeats any line. Each run has one core; "
         "the minutes are those of a machine of two cores with a run on each.\n"
     ]
