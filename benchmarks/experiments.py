@@ -187,7 +187,8 @@ def page(rows: dict[str, dict[str, Any]]) -> str:
         "# Experiments\n\n"
         "Luck-adjusted scores of greedy play under the official rules if nothing else is "
         "said, each from 20,000 fresh games. Seeds are the unit: ± is half of Student's 95 % "
-        "interval of the mean over seeds, and the error of a single score, a few hundredths, is part of the spread between them. "
+        "interval of the mean over seeds, and the error of a single score, a few hundredths, is "
+        "part of the spread between them. "
         "`python -m benchmarks.experiments EXPERIMENT` repeats any line. Each run has one core; "
         "the minutes are those of a machine of two cores with a run on each.\n"
     ]
