@@ -285,7 +285,16 @@ _ALLOWED = {
     ClosedUnitInterval: "a number from 0 to 1",
     str: "a text",
     type(None): "null",
+    Path: "a path",
 }
+
+_GIVEN = {
+    r".*(?:Got value|Given value|base 10|to float): ?'?(.*?)'?": "{}",
+    r".*: (\S+) (?:does not|not an?) .*": "{}",
+    r".* real number, not '(.+)'": "a {}",
+    r'.*Unable to load config "(.*)"': "{}",
+}
+"""Where a message of the parser holds the value, the last one where it has several, or its type."""
 
 
 def explain(message: str) -> str:
@@ -296,10 +305,11 @@ def explain(message: str) -> str:
         return f"there is no config file {missing[1]!r}"
     if "Unexpected config" in text or "must be a mapping" in text:
         return f"a config file must map keys to values, and so must {', '.join(GROUPS)} in it"
-    if (bad := re.match(r'Parser key "([^"]+)"', text)) and bad[1] == "config":
+    # A group that is given whole has the key in it after its own.
+    if (bad := re.match(r'.*Parser key "([^"]+)"', text)) and bad[1] == "config":
         return f"--config must name a YAML file{_given(text)}"
     if bad:
-        return f"{bad[1]} must be {_allowed(keys[bad[1]])}{_given(text)}"
+        return f"{bad[1]} must be {_allowed(keys.get(bad[1], Path | None))}{_given(text)}"
     if unknown := re.match(r"Group '(.+)' does not accept option '(.+)'", text):
         return _unknown(f"{unknown[1]}.{unknown[2]}", keys)
     if unknown := re.match(r"Option '(.+)' is not accepted", text):
@@ -316,8 +326,11 @@ def _unknown(key: str, keys: dict[str, Any]) -> str:
 
 
 def _given(text: str) -> str:
-    found = re.search(r"(?:Got value|Given value|base 10|to float): (.+)$|: (\S+) does not", text)
-    return f", not {(found[1] or found[2])!s}" if found else ""
+    for pattern, words in _GIVEN.items():
+        if found := re.fullmatch(pattern, text):
+            value = words.format(found[1]) or "''"
+            return f", not {value}"
+    return ""
 
 
 def _keys(kind: type, prefix: str = "") -> dict[str, Any]:

@@ -94,6 +94,50 @@ def test_a_bad_file_is_refused(tmp_path, text, name, allowed):
     assert allowed in sentence
 
 
+ABOVE_0 = "must be a whole number above 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--threads", "two"], f"threads {ABOVE_0} or null, not two"),
+        (["--threads", "1.5"], f"threads {ABOVE_0} or null, not 1.5"),
+        (["--threads", "true"], f"threads {ABOVE_0} or null, not true"),
+        (["--threads", ""], f"threads {ABOVE_0} or null, not ''"),
+        (["--threads", "[1]"], f"threads {ABOVE_0} or null, not [1]"),
+        (["--total_timesteps", "1e6"], f"total_timesteps {ABOVE_0}, not 1e6"),
+        (["--n_envs", "[1]"], f"n_envs {ABOVE_0}, not a list"),
+        (["--ppo.gamma", "high"], "ppo.gamma must be a number from 0 to 1, not high"),
+        (["--algorithm", ""], "algorithm must be one of ppo, dqn, not ''"),
+        (
+            ["--evaluation", "3"],
+            "evaluation must be a mapping with every, games, final_games, not 3",
+        ),
+        (["--evaluation={every: x}"], f"evaluation.every {ABOVE_0}, not x"),
+    ],
+)
+def test_a_wrong_type_is_told_with_what_was_given(arguments, sentence):
+    assert refusal(*arguments) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("threads: two", f"threads {ABOVE_0} or null, not two"),
+        ("threads: true", f"threads {ABOVE_0} or null, not True"),
+        ("n_envs: 2.5", f"n_envs {ABOVE_0}, not 2.5"),
+        ("n_envs: true", f"n_envs {ABOVE_0}, not True"),
+        ("n_envs: {a: 1}", f"n_envs {ABOVE_0}, not a dict"),
+        ("name: 3", "name must be a text, not 3"),
+        ("run_dir: 3", "run_dir must be a path or null, not 3"),
+    ],
+)
+def test_a_wrong_type_in_a_file_is_told_with_what_was_given(tmp_path, text, sentence):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    assert refusal("--config", str(path)) == sentence
+
+
 def test_the_command_ends_with_code_2_and_one_line(capsys):
     assert main(["--seed", "-1"]) == 2
     output = capsys.readouterr()
