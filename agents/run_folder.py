@@ -45,6 +45,14 @@ def reopen_run_folder(folder: Path) -> Path:
     return folder
 
 
+def is_complete(folder: Path) -> bool:
+    """Whether the run has its result; one that cannot be read is none."""
+    try:
+        return isinstance(json.loads((folder / RESULT).read_text(encoding="utf-8")), dict)
+    except (FileNotFoundError, ValueError):
+        return False
+
+
 def _remove(folder: Path, *patterns: str) -> None:
     for pattern in patterns:
         for path in folder.glob(pattern):

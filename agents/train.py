@@ -43,6 +43,7 @@ from agents.run_folder import (
     EVALUATIONS,
     LAST,
     RESULT,
+    is_complete,
     open_run_folder,
     provenance,
     reopen_run_folder,
@@ -171,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config, options = parse(sys.argv[1:] if arguments is None else arguments)
         if options.resume:
             folder = reopen_run_folder(options.run_dir)
-            if (folder / RESULT).exists():
+            if is_complete(folder):
                 print(f"the run in {folder} is complete; {folder / RESULT} holds its result")
                 return 0
         else:

@@ -24,7 +24,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-from agents.run_folder import CONFIG, EVALUATIONS, RESULT, RUNS, write_json
+from agents.run_folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
 from agents.train import default_threads
 from yahtzee_env.evaluation import seed_summary
 from yahtzee_env.files import write_beside
@@ -134,7 +134,7 @@ def train(name: str, seed: int) -> None:
         subprocess.CalledProcessError: if the training fails or is stopped.
     """
     folder = RUNS / "experiments" / f"{name}-{seed}"
-    if (folder / RESULT).exists():
+    if is_complete(folder):
         return
     print(f"{name}, seed {seed}", flush=True)
     arguments = ["--resume", str(folder)]

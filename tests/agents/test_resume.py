@@ -1,4 +1,5 @@
 import csv
+import json
 import os
 import pickle
 import signal
@@ -107,6 +108,18 @@ def test_a_run_goes_on_without_the_files_that_only_people_read(tmp_path):
     assert main(["--resume", str(folder)]) == 0
     assert rows(folder) == before
     assert (folder / "best.zip").exists()
+
+
+def test_a_result_that_cannot_be_read_is_measured_again(tmp_path):
+    config = tmp_path / "small.yaml"
+    config.write_text(SMALL.to_yaml())
+    folder = tmp_path / "run"
+    assert main(["--config", str(config), "--run-dir", str(folder)]) == 0
+    path = folder / "result.json"
+    result = json.loads(path.read_text())
+    path.write_text(path.read_text()[:100])
+    assert main(["--resume", str(folder)]) == 0
+    assert json.loads(path.read_text())["scores"] == result["scores"]
 
 
 def test_a_resumed_log_has_every_step_once(uninterrupted, tmp_path):

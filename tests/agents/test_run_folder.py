@@ -3,7 +3,7 @@ import json
 import pytest
 
 from agents import run_folder
-from agents.run_folder import open_run_folder, provenance, write_json
+from agents.run_folder import is_complete, open_run_folder, provenance, write_json
 from yahtzee_env.files import write_beside
 
 
@@ -45,6 +45,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     with pytest.raises(OSError, match="disk full"):
         write_beside(path, fail)
     assert json.loads(path.read_text()) == {"mean": 1}
+
+
+def test_a_run_is_complete_once_its_result_can_be_read(tmp_path):
+    assert not is_complete(tmp_path)
+    path = tmp_path / "result.json"
+    write_json(path, {"scores": []})
+    assert is_complete(tmp_path)
+    for content in (b"", path.read_bytes()[:-3], b"\xff", b"null"):
+        path.write_bytes(content)
+        assert not is_complete(tmp_path)
 
 
 def test_provenance_names_versions_and_no_paths():
