@@ -10,6 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # on Windows, where nothing keeps a second process out
+    fcntl = None
+
 from yahtzee_env.files import PARTIAL, write_beside
 from yahtzee_env.policies.network import AGENT_FILE
 
@@ -19,12 +24,15 @@ CHECKPOINT, BEST, LAST, AGENT = "checkpoint.pt", "best.zip", "last.zip", AGENT_F
 EVENTS = "events.out.tfevents.*"
 LEFT_BY_A_RUN = (CONFIG, RESULT, EVALUATIONS, CHECKPOINT, BEST, LAST, AGENT, EVENTS)
 
+_taken: set[Path] = set()
+"""The folders that are this process's own: open, and so locked, until it ends in whatever way."""
+
 
 def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
     """The folder `wanted`, or else a new one under the run's name; empty of any earlier run.
 
     Raises:
-        ValueError: if the folder holds something and `force` is False.
+        ValueError: if the folder holds something and `force` is False, or another process uses it.
     """
     folder = wanted or _free_folder(name)
     if folder.exists() and not folder.is_dir():
@@ -35,14 +43,36 @@ def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
             "and --resume goes on with it"
         )
     folder.mkdir(parents=True, exist_ok=True)
+    _take(folder)
     _remove(folder, *LEFT_BY_A_RUN)
     return folder
 
 
 def reopen_run_folder(folder: Path) -> Path:
-    """The folder of a run that is to go on, free of what a killed process left half-written."""
+    """The folder of a run that is to go on, free of what a killed process left half-written.
+
+    Raises:
+        ValueError: if another process uses it.
+    """
+    _take(folder)
     _remove(folder, f"{PARTIAL}*")
     return folder
+
+
+def _take(folder: Path) -> None:
+    """Keep other processes out of the folder until this one ends."""
+    key = folder.resolve()
+    if fcntl is None or key in _taken:
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        raise ValueError(f"run folder {folder} is in use by another process") from None
+    except OSError:
+        pass  # a network file system that locks no folders
+    _taken.add(key)
 
 
 def is_complete(folder: Path) -> bool:

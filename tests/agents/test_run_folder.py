@@ -1,9 +1,17 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
 from agents import run_folder
-from agents.run_folder import is_complete, open_run_folder, provenance, write_json
+from agents.run_folder import (
+    is_complete,
+    open_run_folder,
+    provenance,
+    reopen_run_folder,
+    write_json,
+)
 from yahtzee_env.files import write_beside
 
 
@@ -32,6 +40,29 @@ def test_force_removes_an_earlier_run_and_nothing_else(tmp_path):
         (tmp_path / name).write_text("old")
     assert open_run_folder("quick", tmp_path, force=True) == tmp_path
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["note.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs locks of folders")
+def test_a_folder_is_of_one_process_until_that_is_killed(tmp_path):
+    code = (
+        "import sys, pathlib; from agents.run_folder import open_run_folder\n"
+        "open_run_folder('live', pathlib.Path(sys.argv[1]), force=True); print(); input()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    live = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    live.stdout.readline()
+    for name in ("last.zip", ".partial-1-last.zip"):
+        (tmp_path / name).write_text("live")
+    with pytest.raises(ValueError, match="in use by another process"):
+        open_run_folder("quick", tmp_path, force=True)
+    with pytest.raises(ValueError, match="in use by another process"):
+        reopen_run_folder(tmp_path)
+    assert len(list(tmp_path.glob("*last.zip"))) == 2
+    live.kill()
+    live.communicate()
+    for _ in range(2):
+        assert reopen_run_folder(tmp_path) == tmp_path
+    assert [path.name for path in tmp_path.glob("*last.zip")] == ["last.zip"]
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
