@@ -14,6 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.early_stop import SIGNALLED, stop_as_usual, stop_early
+
+if __name__ == "__main__":
+    stop_early()  # the imports below take seconds
+
 import numpy as np
 import torch
 import yaml
@@ -54,9 +59,6 @@ from yahtzee_env.files import write_beside
 
 MAX_THREADS = 4
 """More processor threads do not speed up networks of this size."""
-
-SIGNALLED = 128
-"""A process that a signal ended has this and the number of the signal as its exit status."""
 
 
 def spawn_seeds(seed: int) -> dict[str, int]:
@@ -180,6 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    stop_as_usual()
     stop = StopRequest()
     try:
         run(config, folder, stop)

@@ -193,6 +193,19 @@ def test_a_signal_saves_the_run_and_tells_how_to_go_on(tmp_path, number):
     assert (folder / "last.zip").exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_training_ends_in_one_line(tmp_path, number):
+    command = [sys.executable, "-X", "importtime", *COMMAND, "--run-dir", str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    while "numpy" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(number)
+    *imports, last = process.stderr.read().splitlines()
+    assert process.wait() == 128 + number
+    assert last == "Stopped before training began."
+    assert all(line.startswith("import time:") for line in imports)
+
+
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path):
     folder = tmp_path / "run"
     process = start(folder)
