@@ -83,7 +83,7 @@ def model_card(agent: NetworkPolicy) -> str:
         games=f"{row['games']:,}",
         **{key: f"{row[key]:.2f}" for key in _POINTS},
         pct=f"{100 * row['luck_adjusted_mean'] / row['optimum']:.2f}",
-        upper_bonus_rate=f"{row['upper_bonus_rate']:.1%}",
+        upper_bonus=_upper_bonus(row["upper_bonus_rate"]) if agent.ruleset.bonus_steps else "",
         selection_games=f"{config['evaluation']['games']:,}",
         chosen=f"{result['chosen_after_timesteps']:,}",
         timesteps=f"{result['timesteps']:,}",
@@ -103,6 +103,10 @@ def _redraws(number: int) -> str:
         f" For each step of training the simulator threw the dice {number} more times, to judge "
         "the action with less luck; these throws are not counted as steps."
     )
+
+
+def _upper_bonus(rate: float) -> str:
+    return f"\n| games with the upper bonus | {rate:.1%} |"
 
 
 def publish(run: Path, folder: Path, force: bool = False) -> Path:

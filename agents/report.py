@@ -9,7 +9,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from yahtzee_env import evaluate, load_policy
+from yahtzee_env import evaluate, get_ruleset, load_policy
 from yahtzee_env.policies import POLICIES, FunctionPolicy, ModelPolicy, Policy
 
 BASELINES = tuple(name for name in POLICIES if name != "optimal")
@@ -55,7 +55,8 @@ def measure(policy: Policy, ruleset: str, games: int, seed: int) -> Row:
 def print_comparison(rows: Sequence[Row], ruleset: str) -> None:
     """Print the rows as a table, closed by the exact optimum."""
     table = Table("player", title=f"{ruleset}: points a game", box=SIMPLE)
-    for column in ("games", "mean", "luck-adjusted", "below\noptimum", "upper\nbonus"):
+    bonus = bool(get_ruleset(ruleset).bonus_steps)
+    for column in ("games", "mean", "luck-adjusted", "below\noptimum", *["upper\nbonus"] * bonus):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -64,8 +65,8 @@ def print_comparison(rows: Sequence[Row], ruleset: str) -> None:
             f"{row['mean']:.2f} \N{PLUS-MINUS SIGN} {row['sem']:.2f}",
             f"{row['luck_adjusted_mean']:.2f} \N{PLUS-MINUS SIGN} {row['luck_adjusted_sem']:.2f}",
             f"{row['optimum'] - row['luck_adjusted_mean']:.2f}",
-            f"{row['upper_bonus_rate']:.1%}",
+            *[f"{row['upper_bonus_rate']:.1%}"] * bonus,
         )
     table.add_section()
-    table.add_row("optimum", "", f"{rows[0]['optimum']:.2f} (exact)", "", "0.00", "")
+    table.add_row("optimum", "", f"{rows[0]['optimum']:.2f} (exact)", "", "0.00")
     Console().print(table, "\N{PLUS-MINUS SIGN} is one standard error.")

@@ -19,7 +19,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from agents.run_folder import provenance, write_json
-from yahtzee_env import evaluate, load_policy, policy_value, solve
+from yahtzee_env import evaluate, get_ruleset, load_policy, policy_value, solve
 from yahtzee_env.files import write_beside
 from yahtzee_env.policies import AGENTS, POLICIES
 
@@ -105,9 +105,12 @@ def exact_mean(player: str, ruleset: str) -> float:
 
 
 def table(ruleset: str, rows: list[dict[str, Any]]) -> str:
-    """The rows by strength, others' published figures among them, the optimum last."""
-    optimum = solve(ruleset).start_value
-    lines = [(row["exact"] or row["luck_adjusted_mean"], cells(row)) for row in rows]
+    """The rows by strength, others' published figures among them, the optimum last.
+
+    Columns that are blank in every row are left out.
+    """
+    optimum, bonus = solve(ruleset).start_value, bool(get_ruleset(ruleset).bonus_steps)
+    lines = [(row["exact"] or row["luck_adjusted_mean"], cells(row, bonus)) for row in rows]
     for name, mean in PUBLISHED.get(ruleset, ()):
         value = float(mean.split()[-1])
         share = f"{100 * value / optimum:.2f}"
@@ -115,10 +118,12 @@ def table(ruleset: str, rows: list[dict[str, Any]]) -> str:
     lines.sort(key=lambda line: line[0])
     last = ["optimum", f"{optimum:.4f}", "", "", "100", "0 / 0 / 0", "", ""]
     text = [COLUMNS, ["---"] * len(COLUMNS), *(line for _, line in lines), last]
-    return "".join(f"| {' | '.join(line)} |\n" for line in text)
+    columns = [column for column in zip(*text, strict=True) if any(column[2:])]
+    return "".join(f"| {' | '.join(line)} |\n" for line in zip(*columns, strict=True))
 
 
-def cells(row: dict[str, Any]) -> list[str]:
+def cells(row: dict[str, Any], bonus: bool) -> list[str]:
+    """The row as texts; the upper bonus is blank where the rules have none."""
     exact, lost, five = row["exact"], row["regret_by_decision"], row["five_alike_rate"]
     best = row["luck_adjusted_mean"] if exact is None else exact
     order = ("first reroll", "second reroll", "box choice")
@@ -129,7 +134,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         interval(row["luck_adjusted_mean"], row["luck_adjusted_ci95"]),
         f"{100 * best / row['optimum']:.2f}",
         " / ".join(f"{lost[kind]:.2f}" for kind in order),
-        f"{row['upper_bonus_rate']:.1%}",
+        f"{row['upper_bonus_rate']:.1%}" if bonus else "",
         "" if five is None else f"{five:.1%}",
     ]
 

@@ -460,7 +460,11 @@ def test_the_table_of_a_result(name, ruleset):
     assert f"{result.mean:.2f} ± {result.sem:.2f}" in text
     assert f"{result.luck_adjusted_mean:.2f} ± {result.luck_adjusted_sem:.2f}" in text
     assert all(mistake.best in text for mistake in result.mistakes)
-    assert ("upper bonus" in text) == bool(get_ruleset(ruleset).bonus_steps)
+    rules = get_ruleset(ruleset)
+    assert ("upper bonus" in text) == bool(rules.bonus_steps)
+    assert rules.extra_bonus or "extra bonus" not in text
+    summary = "\n".join(printed(summary_table([result], references=[("a record", 1.0)])))
+    assert ("bonus %" in summary) == bool(rules.bonus_steps)
 
 
 def test_the_table_of_several_results_ends_with_the_optimum():

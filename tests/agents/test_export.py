@@ -12,10 +12,11 @@ from stable_baselines3.common.monitor import Monitor
 from test_network import positions, some_network
 
 from agents.config import NetworkConfig, parse
-from agents.export import main, to_network
+from agents.export import main, model_card, to_network
 from agents.train import main as train_main
 from agents.train import train
 from yahtzee_env import YahtzeeEnv, evaluate, load_policy, observation_names
+from yahtzee_env.policies import AGENTS
 
 STATES = 100_000
 
@@ -98,6 +99,14 @@ def test_a_finished_run_is_published_with_its_config_and_a_card(tmp_path, capsys
     assert "--force replaces it" in capsys.readouterr().err
     assert main([str(run), str(folder), "--force"]) == 0
     assert load_policy(path).training["config"]["name"] == "small"
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_card_tells_of_the_upper_bonus_where_the_rules_have_one(name):
+    agent = load_policy(name)
+    card = model_card(agent)
+    assert card == AGENTS[name].with_suffix(".md").read_text(encoding="utf-8")
+    assert ("upper bonus" in card) == bool(agent.ruleset.bonus_steps)
 
 
 def test_what_cannot_be_published_is_refused(tmp_path, capsys):

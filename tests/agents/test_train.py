@@ -9,6 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from agents.config import parse
 from agents.ppo import PPO, make_ppo
+from agents.report import measure, print_comparison
 from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, spawn_seeds, train
 from yahtzee_env import evaluate, load_policy
@@ -162,6 +163,12 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     assert main(command) == 2
     assert "not empty" in capsys.readouterr().err
     assert main([*command, "--force"]) == 0
+
+
+@pytest.mark.parametrize(("ruleset", "bonus"), [("yahtzee", True), ("yacht", False)])
+def test_the_comparison_has_an_upper_bonus_where_the_rules_have_one(ruleset, bonus, capsys):
+    print_comparison([measure(load_policy("greedy-turn"), ruleset, games=10, seed=1)], ruleset)
+    assert ("bonus" in capsys.readouterr().out) == bonus
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "dqn"])

@@ -49,12 +49,13 @@ def summary_table(
     if len({result.ruleset for result in results}) != 1:
         raise ValueError("a summary needs results of one rule set")
     optimum = results[0].optimum
+    bonus = _pay_upper_bonus(results)
     table = plain_table(
         f"{_name(results[0].ruleset)}: points a game, ± standard error",
         ["policy"],
         ["games", "mean", "luck-adjusted", "% of\noptimum"],
         [f"regret\n{kind}" for kind in _TALL_DECISIONS],
-        ["upper\nbonus %"],
+        ["upper\nbonus %"] * bonus,
     )
     for result in results:
         table.add_row(
@@ -64,15 +65,18 @@ def summary_table(
             f"{result.luck_adjusted_mean:.2f} ± {result.luck_adjusted_sem:.2f}",
             f"{result.pct_of_optimal:.1f}",
             *(f"{lost:.2f}" for lost in result.regret_by_decision.values()),
-            _per_cent(result.upper_bonus_rate),
+            *[_per_cent(result.upper_bonus_rate)] * bonus,
         )
     for name, mean in references:
-        table.add_row(_name(name), "", f"{mean:.2f}", "", f"{100 * mean / optimum:.1f}", *[""] * 4)
+        table.add_row(_name(name), "", f"{mean:.2f}", "", f"{100 * mean / optimum:.1f}")
     table.add_section()
     most_games = max(results, key=lambda result: result.games)
-    bonus = _per_cent(most_games.optimal_cards.upper_bonus_rate)
     exact = f"{optimum:.2f}"
-    table.add_row("optimum", "exact", exact, exact, "100.0", *["0.00"] * len(DECISIONS), bonus)
+    table.add_row(
+        *("optimum", "exact", exact, exact, "100.0"),
+        *["0.00"] * len(DECISIONS),
+        *[_per_cent(most_games.optimal_cards.upper_bonus_rate)] * bonus,
+    )
     return table
 
 
@@ -116,7 +120,7 @@ def _headline(result: Evaluation) -> Table:
         ),
         ("regret", f"{result.regret_per_game:.3f}", "points a game lost by decisions"),
     ]
-    if optimal.upper_bonus_rate > 0:
+    if _pay_upper_bonus([result]):
         rows.append(
             (
                 "upper bonus",
@@ -127,21 +131,28 @@ def _headline(result: Evaluation) -> Table:
             )
         )
     if cards.five_alike_rate is not None and optimal.five_alike_rate is not None:
-        rows.append(
-            (
-                "five alike",
-                _share(cards.five_alike_rate),
-                f"of games, optimum {_share(optimal.five_alike_rate)}; extra bonus "
-                f"{cards.extra_bonus_mean:.2f} points a game, optimum "
-                f"{optimal.extra_bonus_mean:.2f}",
+        text = f"of games, optimum {_share(optimal.five_alike_rate)}"
+        if cards.extra_bonus_mean or optimal.extra_bonus_mean:
+            text += (
+                f"; extra bonus {cards.extra_bonus_mean:.2f} points a game, optimum "
+                f"{optimal.extra_bonus_mean:.2f}"
             )
-        )
+        rows.append(("five alike", _share(cards.five_alike_rate), text))
     if result.illegal_actions:
         rows.append(("illegal", f"{result.illegal_actions:,}", "actions replaced by random ones"))
     table = _grid()
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _pay_upper_bonus(results: Sequence[Evaluation]) -> bool:
+    """Whether any game earned an upper bonus; where none did, the rules may have none."""
+    return any(
+        cards.upper_bonus_rate > 0
+        for result in results
+        for cards in (result.cards, result.optimal_cards)
+    )
 
 
 def _boxes(result: Evaluation) -> Table:
