@@ -50,31 +50,24 @@ class Section(NamedTuple):
     experiments: dict[str, Experiment]
 
 
-def _short_ppo(what: str, *arguments: str, steps: int = 4_000_000) -> Experiment:
-    return Experiment(what, ("--config", "configs/ppo.yaml", *_steps(steps), *arguments))
-
-
-def _short_dqn(what: str, *arguments: str) -> Experiment:
-    return Experiment(what, ("--config", "configs/dqn.yaml", *_steps(2_500_000), *arguments))
-
-
-def _steps(steps: int) -> tuple[str, str]:
-    return "--total_timesteps", str(steps)
+def _of(config: str, what: str, *arguments: str, steps: int | None = None) -> Experiment:
+    length = () if steps is None else ("--total_timesteps", str(steps))
+    return Experiment(what, ("--config", f"configs/{config}.yaml", *length, *arguments))
 
 
 REFERENCES = Section(
     "The reference agents",
     "The configurations as they are at full length, and PPO shortened.",
     {
-        "ppo": Experiment("`configs/ppo.yaml`", ("--config", "configs/ppo.yaml")),
-        "ppo-10m": _short_ppo("the same, 10 million steps", steps=10_000_000),
-        "dqn": Experiment("`configs/dqn.yaml`", ("--config", "configs/dqn.yaml")),
+        "ppo": _of("ppo", "`configs/ppo.yaml`"),
+        "ppo-10m": _of("ppo", "the same, 10 million steps", steps=10_000_000),
+        "dqn": _of("dqn", "`configs/dqn.yaml`"),
     },
 )
 
 NO_MASKS = ("--masks", "false")
 PLAIN_PPO = ("--ppo.redraws", "0", "--ppo.ent_coef", "0.05")
-PLAIN_DQN = ("--dqn.redraws", "0", "--dqn.batch_size", "2048")
+PLAIN_DQN = ("--dqn.redraws", "0", "--total_timesteps", "2500000")
 MASKS = Section(
     "What masks buy",
     "The same budget with and without masks. Without them an illegal action costs a point and "
@@ -82,31 +75,41 @@ MASKS = Section(
     "a random legal action takes the place of an illegal one. No run throws the dice again, "
     "since illegal actions throw none, and PPO has an entropy coefficient of 0.05.",
     {
-        "ppo-masked": _short_ppo("PPO, masks", *PLAIN_PPO),
-        "ppo-unmasked": _short_ppo("PPO, no masks", *PLAIN_PPO, *NO_MASKS),
-        "dqn-masked": _short_dqn("DQN, masks", *PLAIN_DQN),
-        "dqn-unmasked": _short_dqn("DQN, no masks", *PLAIN_DQN, *NO_MASKS),
+        "ppo-masked": _of("ppo_quick", "PPO, masks", *PLAIN_PPO),
+        "ppo-unmasked": _of("ppo_quick", "PPO, no masks", *PLAIN_PPO, *NO_MASKS),
+        "dqn-masked": _of("dqn", "DQN, masks", *PLAIN_DQN),
+        "dqn-unmasked": _of("dqn", "DQN, no masks", *PLAIN_DQN, *NO_MASKS),
     },
 )
 
 ABLATIONS = Section(
     "Ablations of PPO",
-    "`configs/ppo.yaml` for about ten minutes of one core, and the same with one thing "
+    "`configs/ppo_quick.yaml`, about ten minutes of one core, and the same with one thing "
     "changed from what is in brackets. A slower variant makes fewer steps and a faster one more.",
     {
-        "reference": _short_ppo("nothing changed"),
-        "lambda-0.95": _short_ppo("GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
-        "entropy-0": _short_ppo("no entropy bonus (0.2)", "--ppo.ent_coef", "0"),
-        "no-layer-norm": _short_ppo("no LayerNorm", "--network.layer_norm", "false"),
-        "no-points": _short_ppo(
-            "what each box pays now is hidden", "--network.hidden_features", "[pays_]"
+        "reference": _of("ppo_quick", "nothing changed"),
+        "lambda-0.95": _of("ppo_quick", "GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
+        "entropy-0": _of("ppo_quick", "no entropy bonus (0.2)", "--ppo.ent_coef", "0"),
+        "no-layer-norm": _of("ppo_quick", "no LayerNorm", "--network.layer_norm", "false"),
+        "no-points": _of(
+            "ppo_quick", "what each box pays now is hidden", "--network.hidden_features", "[pays_]"
         ),
-        "no-redraws": _short_ppo("no other throws (3)", "--ppo.redraws", "0", steps=5_000_000),
-        "width-128": _short_ppo(
-            "two layers of 128 (256)", "--network.widths", "[128, 128]", steps=6_000_000
+        "no-redraws": _of(
+            "ppo_quick", "no other throws (3)", "--ppo.redraws", "0", steps=5_000_000
         ),
-        "width-512": _short_ppo(
-            "two layers of 512 (256)", "--network.widths", "[512, 512]", steps=1_500_000
+        "width-128": _of(
+            "ppo_quick",
+            "two layers of 128 (256)",
+            "--network.widths",
+            "[128, 128]",
+            steps=6_000_000,
+        ),
+        "width-512": _of(
+            "ppo_quick",
+            "two layers of 512 (256)",
+            "--network.widths",
+            "[512, 512]",
+            steps=1_500_000,
         ),
     },
 )
@@ -115,9 +118,9 @@ FAMILY = Section(
     "Other rule sets",
     "`configs/ppo.yaml` with fewer steps and nothing else changed.",
     {
-        "yacht": _short_ppo("`yacht`", "--ruleset", "yacht", steps=7_000_000),
-        "yatzy": _short_ppo("`yatzy`", "--ruleset", "yatzy", steps=6_000_000),
-        "kismet": _short_ppo("`kismet`", "--ruleset", "kismet", steps=6_000_000),
+        "yacht": _of("ppo", "`yacht`", "--ruleset", "yacht", steps=7_000_000),
+        "yatzy": _of("ppo", "`yatzy`", "--ruleset", "yatzy", steps=6_000_000),
+        "kismet": _of("ppo", "`kismet`", "--ruleset", "kismet", steps=6_000_000),
     },
 )
 
