@@ -4,13 +4,15 @@
 
 Writes docs/results.md and the table of the README from docs/results.json, which it fills first: a
 row for each player, with its evaluation in fresh games and, where it is deterministic, its exact
-value. A network's takes up to half an hour. Rows that were measured at this commit with the same
-games are taken over, so that a stopped command goes on where it was.
+value. A network's takes up to half an hour. A row that was measured with the same games is taken
+over as long as neither the package's code nor the agent's file has changed, so that a stopped
+command goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,17 +69,25 @@ def players(ruleset: str) -> list[str]:
 
 def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     """The row of every player, from the data file or measured and put there."""
-    asked = {"games": options.games, "seed": options.seed, "commit": provenance()["commit"]}
     kept = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
     for ruleset in rulesets():
         for player in players(ruleset):
             key = f"{ruleset}: {player}"
             row = kept.get(key, {})
             print(key)
+            asked = {"games": options.games, "seed": options.seed, "made_of": made_of(player)}
             if any(row.get(name) != value for name, value in asked.items()):
-                kept[key] = asked | measure(player, ruleset, options.games, options.seed)
+                found = measure(player, ruleset, options.games, options.seed)
+                kept[key] = {**asked, "commit": provenance()["commit"], **found}
                 write_json(DATA, kept)
             yield ruleset, kept[key]
+
+
+def made_of(player: str) -> str:
+    """A hash of the package's code, and of the player's file if it is an agent."""
+    files = sorted((ROOT / "yahtzee_env").rglob("*.py"))
+    files += [AGENTS[player]] if player in AGENTS else []
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def measure(player: str, ruleset: str, games: int, seed: int) -> dict[str, Any]:
@@ -143,10 +153,11 @@ def interval(mean: float, ci95: list[float]) -> str:
     return f"{mean:.2f} ± {(ci95[1] - ci95[0]) / 2:.2f}"
 
 
-def legend(row: dict[str, Any]) -> str:
+def legend(rows: list[dict[str, Any]]) -> str:
+    commits = " and ".join(dict.fromkeys(row["commit"][:7] for row in rows))
     return (
-        f"`make results` at commit {row['commit'][:7]}: {row['games']:,} games each, seed "
-        f'{row["seed"]}, ± half of the 95 % interval. "exact" is the expected score from '
+        f"`make results` at commit {commits}: {rows[0]['games']:,} games each, seed "
+        f'{rows[0]["seed"]}, ± half of the 95 % interval. "exact" is the expected score from '
         "`policy_value`, without sampling; the luck-adjusted mean has the same expectation as the "
         'mean; regret is the points a game lost by each kind of decision; "five alike" is the '
         "share of games with points in the box for it. Published figures are in italics.\n"
@@ -161,7 +172,7 @@ def main() -> None:
     for ruleset, row in measured(parser.parse_args()):
         rows.setdefault(ruleset, []).append(row)
     tables = {ruleset: table(ruleset, found) for ruleset, found in rows.items()}
-    note = legend(rows["yahtzee"][0])
+    note = legend([row for found in rows.values() for row in found])
     page = [f"## {ruleset}\n\n{text}" for ruleset, text in tables.items()]
     write_text(PAGE, "\n".join(["# Results\n", note, *page]))
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
