@@ -85,5 +85,5 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch):
 def test_an_unknown_experiment_is_refused(files, capsys):
     with pytest.raises(SystemExit):
         main(["widht-512"])
-    assert "unknown widht-512; there are ppo, dqn, " in capsys.readouterr().err
+    assert "unknown widht-512; there are ppo, ppo-10m, dqn, " in capsys.readouterr().err
     assert not experiments.DATA.exists()
