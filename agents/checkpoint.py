@@ -11,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 
 from agents.algorithms import Model
+from agents.config import TrainConfig, flat
 from agents.dqn import DQN
 from agents.history import History
 from agents.sb3_vec_env import GamesVecEnv
 from yahtzee_env.files import write_beside
 
-FORMAT = "yahtzee-env checkpoint 1"
+FORMAT = "yahtzee-env checkpoint 2"
 
 COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num", "exploration_rate")
 BUFFER = (
@@ -31,14 +32,19 @@ BUFFER = (
 )
 
 
+FREE = ("name", "threads", "total_timesteps")
+"""What may be changed in the configuration of a run that goes on."""
+
+
 class BadCheckpoint(ValueError):
     """A file that is no checkpoint, or not one of this run."""
 
 
-def save_checkpoint(path: Path, model: Model, history: History) -> None:
+def save_checkpoint(path: Path, config: TrainConfig, model: Model, history: History) -> None:
     """Write the state of a run between two updates, all or nothing."""
     content = {
         "format": FORMAT,
+        "config": _fixed(config),
         "model": model_state(model),
         "history": history.state(),
         "random": _random_state(),
@@ -46,7 +52,7 @@ def save_checkpoint(path: Path, model: Model, history: History) -> None:
     write_beside(path, lambda beside: torch.save(content, beside))
 
 
-def load_checkpoint(path: Path, model: Model) -> History:
+def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:
     """Bring a new model of the same configuration to the state that was saved.
 
     The file is read without running code in it. The global random states of NumPy and torch, from
@@ -60,6 +66,8 @@ def load_checkpoint(path: Path, model: Model) -> History:
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT!r}")
+        if content["config"] != _fixed(config):
+            raise ValueError("it was made with another configuration")
         restore_model(model, content["model"])
         _restore_random_state(content["random"])
         return History.of_state(content["history"])
@@ -108,6 +116,10 @@ def restore_model(model: Model, state: dict[str, Any]) -> None:
             array[: len(kept)] = kept.view(array.dtype)
         buffer.full = len(state["buffer"]["dones"]) == buffer.buffer_size
         buffer.pos = state["buffer_position"]
+
+
+def _fixed(config: TrainConfig) -> dict[str, str | int | float]:
+    return {name: value for name, value in flat(config).items() if name not in FREE}
 
 
 def _games(model: Model) -> GamesVecEnv:

@@ -23,6 +23,7 @@ from jsonargparse.typing import (
 
 from agents.run_folder import CONFIG
 from yahtzee_env.family import RULESETS
+from yahtzee_env.observation import observation_names
 
 RulesetName = Literal[*RULESETS]
 MOST_THREADS = 256
@@ -66,7 +67,7 @@ class PPOConfig:
 
     n_steps: PositiveInt = 8
     n_epochs: PositiveInt = 3
-    batch_size: PositiveInt = 1024
+    batch_size: Several = 1024
     gamma: ClosedUnitInterval = 1.0
     gae_lambda: ClosedUnitInterval = 0.5
     clip_range: PositiveFloat = 0.2
@@ -179,9 +180,18 @@ class TrainConfig:
                 object.__setattr__(group, item.name, value)
         if not self.network.widths:
             raise ValueError("network.widths must name the width of at least one layer")
+        names = observation_names(self.ruleset)
+        for beginning in self.network.hidden_features:
+            if not beginning or not any(name.startswith(beginning) for name in names):
+                raise ValueError(f"network.hidden_features: no feature begins with {beginning!r}")
         if getattr(self, self.algorithm).redraws and not self.masks:
             raise ValueError(
                 f"{self.algorithm}.redraws must be 0 without masks: illegal actions throw no dice"
+            )
+        if self.algorithm == "dqn" and self.dqn.learning_starts >= self.total_timesteps:
+            raise ValueError(
+                f"dqn.learning_starts must be below total_timesteps = {self.total_timesteps}, "
+                f"not {self.dqn.learning_starts}"
             )
         if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
             raise ValueError(

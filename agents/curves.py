@@ -7,6 +7,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -32,12 +33,16 @@ def read(path: Path) -> dict[str, list[float]]:
         ValueError: for a file of another kind.
         OSError: if it cannot be read.
     """
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     columns = [*AXES, SCORE]
-    if not rows or any(row.get(name) is None for row in rows for name in columns):
+    try:
+        with path.open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        curve = {name: [float(row[name]) for row in rows] for name in columns}
+    except (ValueError, KeyError, TypeError):
+        curve = {}
+    if not curve or not curve[SCORE]:
         raise ValueError(f"{path} is no table of evaluations with {', '.join(columns)}")
-    return {name: [float(row[name]) for row in rows] for name in columns}
+    return curve
 
 
 def passing(curve: dict[str, list[float]], score: float) -> dict[str, float] | None:
@@ -55,11 +60,21 @@ def draw(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) 
         for name, curve in curves.items():
             x = [value * scale for value in curve[column]]
             plot.plot(x, curve[SCORE], label=name, linewidth=1.2)
-        plot.axhline(RECORD, color="grey", linestyle="--", linewidth=0.8)
         plot.set_xlabel(label)
-        plot.set_ylim(bottom=floor)
+        if max(max(curve[SCORE]) for curve in curves.values()) > floor:
+            plot.set_ylim(bottom=floor)
         plot.grid(alpha=0.3)
     plots[0].set_ylabel("luck-adjusted score of greedy play")
+    plots[-1].legend(loc="lower right")
+    lowest, highest = plots[0].get_ylim()
+    if lowest < RECORD < highest:
+        _mark_record(plots)
+    figure.savefig(output, dpi=120)
+
+
+def _mark_record(plots: Any) -> None:
+    for plot in plots:
+        plot.axhline(RECORD, color="grey", linestyle="--", linewidth=0.8)
     plots[0].annotate(
         f"best published: {RECORD}",
         (0.98, RECORD),
@@ -68,8 +83,6 @@ def draw(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) 
         xycoords=("axes fraction", "data"),
         color="grey",
     )
-    plots[-1].legend(loc="lower right")
-    figure.savefig(output, dpi=120)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--floor", type=float, default=225.0, help="the lowest score drawn")
     options = parser.parse_args(arguments)
     try:
-        _show({_name(path): read(path) for path in options.files}, options.floor, options.output)
+        names = _names(options.files)
+        curves = {name: read(path) for name, path in zip(names, options.files, strict=True)}
+        _show(curves, options.floor, options.output)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -90,8 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) -> None:
     for name, curve in curves.items():
         passed = passing(curve, RECORD)
-        when = "never" if passed is None else f"after {_words(passed)}"
-        print(f"{name}: {curve[SCORE][-1]:.2f} at the end; {RECORD} passed {when}")
+        when = "" if passed is None else f"; {RECORD} passed after {_words(passed)}"
+        print(f"{name}: {curve[SCORE][-1]:.2f} at the end{when}")
     draw(curves, floor, output)
 
 
@@ -99,8 +114,10 @@ def _words(passed: dict[str, float]) -> str:
     return ", ".join(f"{value:,.0f} {column}" for column, value in passed.items())
 
 
-def _name(path: Path) -> str:
-    return path.parent.name if path.stem == "evaluations" else path.stem
+def _names(paths: Sequence[Path]) -> list[str]:
+    """The runs' names, or the whole paths where two runs have the same."""
+    names = [path.parent.name if path.stem == "evaluations" else path.stem for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def model_card(agent: NetworkPolicy) -> str:
     return CARD.substitute(
         name=agent.name,
         algorithm=config["algorithm"].upper(),
-        redraws=_redraws(config[config["algorithm"]]["redraws"]),
+        redraws=_redraws(config),
         ruleset=agent.ruleset.name,
         games=f"{row['games']:,}",
         **{key: f"{row[key]:.2f}" for key in _POINTS},
@@ -96,12 +96,16 @@ def model_card(agent: NetworkPolicy) -> str:
     )
 
 
-def _redraws(number: int) -> str:
+def _redraws(config: dict[str, Any]) -> str:
+    number = config[config["algorithm"]]["redraws"]
     if not number:
         return ""
+    when = (
+        "For each step of training" if config["algorithm"] == "ppo" else "At each replay of a step"
+    )
     return (
-        f" For each step of training the simulator threw the dice {number} more times, to judge "
-        "the action with less luck; these throws are not counted as steps."
+        f" {when} the simulator threw the dice {number} more times, to judge the action with less "
+        "luck; these throws are not counted as steps."
     )
 
 

@@ -22,7 +22,8 @@ RUNS = Path("runs")
 CONFIG, RESULT, EVALUATIONS = "config.yaml", "result.json", "evaluations.csv"
 CHECKPOINT, BEST, LAST, AGENT = "checkpoint.pt", "best.zip", "last.zip", AGENT_FILE
 EVENTS = "events.out.tfevents.*"
-LEFT_BY_A_RUN = (CONFIG, RESULT, EVALUATIONS, CHECKPOINT, BEST, LAST, AGENT, EVENTS)
+LEFT_BY_A_RUN = (CONFIG, RESULT, EVALUATIONS, CHECKPOINT, BEST, LAST, AGENT, EVENTS, f"{PARTIAL}*")
+CODE = ("agents", "benchmarks", "configs", "yahtzee_env", "pyproject.toml", "constraints.txt")
 
 _taken: set[Path] = set()
 """The folders that are this process's own: open, and so locked, until it ends in whatever way."""
@@ -114,12 +115,15 @@ def provenance() -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """The commit of this clone, marked if files have changed since; None outside of git."""
-    command = ["git", "describe", "--always", "--abbrev=40", "--dirty=-changed", "--exclude=*"]
+    """The commit of this clone, marked if its code has changed since; None outside of git."""
     try:
-        done = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-        )
+        commit = _git("rev-parse", "HEAD").strip()
+        return f"{commit}-changed" if _git("diff", "--name-only", "HEAD", "--", *CODE) else commit
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip()
+
+
+def _git(*arguments: str) -> str:
+    root = Path(__file__).parents[1]
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout

@@ -39,6 +39,7 @@ from agents.checkpoint import BadCheckpoint, load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, flat, parse
 from agents.export import to_network
 from agents.history import History
+from agents.ppo import Diverged
 from agents.report import compare, greedy_policy, print_comparison
 from agents.run_folder import (
     AGENT,
@@ -104,13 +105,14 @@ def train(
     games.seed(seeds["training_games"])
     model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT
-    history = load_checkpoint(checkpoint, model) if checkpoint.exists() else History()
+    known = checkpoint.exists()
+    history = load_checkpoint(checkpoint, config, model) if known else History()
     if history.evaluations:
         history.write(folder / EVALUATIONS)
     model.set_logger(Logger(str(folder), [EventLog(folder, model.num_timesteps)]))
 
     def save() -> None:
-        save_checkpoint(checkpoint, model, history)
+        save_checkpoint(checkpoint, config, model, history)
         write_beside(folder / LAST, model.save)
 
     bar = ProgressBar(history, visible=show_progress)
@@ -130,6 +132,7 @@ def train(
 
 def run(config: TrainConfig, folder: Path, stop: StopRequest) -> dict[str, Any]:
     """Train, then measure the best agent in fresh games; returns what `result.json` holds."""
+    origin = provenance()  # the code may be changed while it runs
     with stop.listening():
         model, history = train(config, folder, stop)
     seconds = history.seconds
@@ -151,7 +154,7 @@ def run(config: TrainConfig, folder: Path, stop: StopRequest) -> dict[str, Any]:
         "deterministic": True,
         "chosen_after_timesteps": history.best["timesteps"],
         "scores": rows,
-        "provenance": provenance(),
+        "provenance": origin,
     }
     if config.masks:
         _export(model, config, {**result, "scores": rows[-1:]}, folder)
@@ -186,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop = StopRequest()
     try:
         run(config, folder, stop)
-    except BadCheckpoint as error:
+    except (BadCheckpoint, Diverged, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except MemoryError:

@@ -1,1 +1,1 @@
-"""Measurements of speed; each module is one command."""
+"""Measurements of speed, of every player, and of ways to train."""

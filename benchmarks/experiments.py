@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -130,36 +131,47 @@ EXPERIMENTS = {
 }
 
 
-def train(name: str, seed: int) -> None:
-    """Train one run to its end, from where it stopped if it was begun.
-
-    Raises:
-        subprocess.CalledProcessError: if the training fails or is stopped.
-    """
+def train(name: str, seed: int) -> bool:
+    """Train one run to its end, from where it stopped if it was begun; tells whether it ended."""
     folder = RUNS / "experiments" / f"{name}-{seed}"
     if is_complete(folder):
-        return
+        return True
     print(f"{name}, seed {seed}", flush=True)
     arguments = ["--resume", str(folder)]
     if not (folder / CONFIG).exists():
         own = ("--name", name, "--seed", str(seed), "--run-dir", str(folder))
         arguments = [*EXPERIMENTS[name].arguments, *COMMON, *own]
     folder.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".log").open("a") as log:
-        command = [sys.executable, "-m", "agents.train", *arguments]
-        subprocess.run(command, check=True, stdout=log, stderr=log)
+    log = folder.with_suffix(".log")
+    with (
+        log.open("a") as file,
+        subprocess.Popen(
+            [sys.executable, "-m", "agents.train", *arguments], stdout=file, stderr=file
+        ) as process,
+    ):
+        _running.add(process)
+        failed = process.wait() != 0
+        _running.remove(process)
+    if failed:
+        print(f"{name}, seed {seed}: not finished; {log} says why", file=sys.stderr, flush=True)
+    return not failed
 
 
-def finished(runs: Sequence[tuple[str, int]], jobs: int) -> Iterator[tuple[str, int]]:
-    """Train runs side by side; yields each when it is finished."""
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+def finished(runs: Iterable[tuple[str, int]], jobs: int) -> Iterator[tuple[str, int]]:
+    """Train runs side by side; yields each that has come to its end."""
     with ThreadPoolExecutor(jobs) as pool:
         training = {pool.submit(train, *run): run for run in runs}
         try:
             for done in as_completed(training):
-                done.result()
-                yield training[done]
+                if done.result():
+                    yield training[done]
         except BaseException:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in _running:
+                process.terminate()  # it keeps what it has learned
             raise
 
 
@@ -226,7 +238,7 @@ def _line(name: str, experiment: Experiment, rows: Sequence[dict[str, Any]]) -> 
         ", ".join(f"{score:.2f}" for score in scores),
         mean,
         f"{100 * sum(scores) / len(scores) / rows[0]['optimum']:.2f}",
-        ", ".join(dict.fromkeys(row["commit"][:7] for row in rows)),
+        ", ".join(dict.fromkeys((row["commit"] or "unknown")[:7] for row in rows)),
     ]
     if name in MASKS.experiments:
         illegal = _mean(rows, "illegal_in_training"), _mean(rows, "illegal_a_game")
@@ -273,21 +285,46 @@ def draw(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command; returns its exit code, 1 if a run has not come to its end."""
     parser = argparse.ArgumentParser(description="Train with several seeds; write the experiments.")
     parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--jobs", type=int, default=default_threads(), help="runs side by side")
+    parser.add_argument("--seeds", type=_seed, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--jobs", type=_jobs, default=default_threads(), help="runs side by side")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(EXPERIMENTS):
         parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
-    wanted = [(name, seed) for name in options.names or EXPERIMENTS for seed in options.seeds]
-    for name, seed in finished(wanted, options.jobs):
-        rows = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
-        rows = dict(sorted({**rows, f"{name}-{seed}": row(name, seed)}.items()))
-        write_json(DATA, rows)
-        write_page(rows)
-    return 0
+    names = options.names or EXPERIMENTS
+    wanted = dict.fromkeys((name, seed) for name in names for seed in options.seeds)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    missing = len(wanted)
+    try:
+        for name, seed in finished(wanted, options.jobs):
+            rows = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
+            rows = _sorted({**rows, f"{name}-{seed}": row(name, seed)})
+            write_json(DATA, rows)
+            write_page(rows)
+            missing -= 1
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a seed is a whole number, 0 or more, not {text!r}")
+    return int(text)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"jobs must be a whole number above 0, not {text!r}")
+    return int(text)
+
+
+def _sorted(rows: dict[str, Any]) -> dict[str, Any]:
+    """The rows by name and, as numbers, by seed."""
+    keys = sorted(rows, key=lambda key: (key.rpartition("-")[0], int(key.rpartition("-")[2])))
+    return {key: rows[key] for key in keys}
 
 
 if __name__ == "__main__":

@@ -30,5 +30,22 @@ def test_the_command_draws_and_tells_each_run(tmp_path, capsys):
     strong, weak = capsys.readouterr().out.splitlines()
     assert strong.startswith("strong: 242.00 at the end; 241.78 passed")
     assert strong.endswith("after 60 games, 2,000 timesteps, 121 seconds")
-    assert weak == "weak: 120.00 at the end; 241.78 passed never"
+    assert weak == "weak: 120.00 at the end"
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path, capsys):
+    files = []
+    for folder in ("a", "b"):
+        (tmp_path / folder / "run").mkdir(parents=True)
+        files.append(str(tmp_path / folder / "run" / "evaluations.csv"))
+        write(tmp_path / folder / "run" / "evaluations.csv", [100.0, 120.0])
+    assert main([*files, "--output", str(tmp_path / "curves.png")]) == 0
+    assert [line.split(": ")[0] for line in capsys.readouterr().out.splitlines()] == files
+
+
+def test_a_damaged_file_is_named(tmp_path, capsys):
+    path = tmp_path / "evaluations.csv"
+    write(path, ["abc"])
+    assert main([str(path)]) == 2
+    assert str(path) in capsys.readouterr().err

@@ -1,5 +1,4 @@
 import json
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -54,7 +53,7 @@ def test_every_experiment_is_a_configuration():
 
 
 @pytest.mark.slow
-def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch):
+def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch, capsys):
     config = files / "small.yaml"
     config.write_text(replace(SMALL, n_envs=4, total_timesteps=1024).to_yaml())
     small = ("--config", str(config))
@@ -66,8 +65,8 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch):
     for name, value in {"MASKS": masks, "SECTIONS": (masks,), "EXPERIMENTS": two}.items():
         monkeypatch.setattr(experiments, name, value)
     monkeypatch.setattr(experiments, "COMMON", ("--threads", "1"))
-    with pytest.raises(subprocess.CalledProcessError):
-        main(["masked", "unmasked", "--seeds", "1", "--jobs", "1"])
+    assert main(["unmasked", "masked", "--seeds", "1", "1", "--jobs", "1"]) == 1
+    assert "unmasked-1.log says why" in capsys.readouterr().err
     rows = json.loads(experiments.DATA.read_text())
     assert list(rows) == ["masked-1"]
     masks.experiments["unmasked"] = Experiment("u", (*small, "--masks", "false"))
@@ -82,8 +81,16 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch):
     assert experiments.PICTURE.stat().st_size > 1000
 
 
-def test_an_unknown_experiment_is_refused(files, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["widht-512"], "unknown widht-512; there are ppo, ppo-10m, dqn, "),
+        (["dqn", "--seeds", "-1"], "a seed is a whole number, 0 or more, not '-1'"),
+        (["dqn", "--jobs", "0"], "jobs must be a whole number above 0, not '0'"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_a_sentence(files, capsys, arguments, sentence):
     with pytest.raises(SystemExit):
-        main(["widht-512"])
-    assert "unknown widht-512; there are ppo, ppo-10m, dqn, " in capsys.readouterr().err
+        main(arguments)
+    assert sentence in capsys.readouterr().err
     assert not experiments.DATA.exists()

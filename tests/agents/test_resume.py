@@ -110,6 +110,16 @@ def test_a_run_goes_on_without_the_files_that_only_people_read(tmp_path):
     assert (folder / "best.zip").exists()
 
 
+def test_a_run_does_not_go_on_with_another_configuration(uninterrupted, tmp_path, capsys):
+    _, _, config = uninterrupted
+    with pytest.raises(Stopped):
+        train(config, tmp_path, StopAfter(3), show_progress=False)
+    other = replace(config, ruleset="yahtzee-strict")
+    (tmp_path / "config.yaml").write_text(other.to_yaml())
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert "made with another configuration" in capsys.readouterr().err
+
+
 def test_a_result_that_cannot_be_read_is_measured_again(tmp_path):
     config = tmp_path / "small.yaml"
     config.write_text(SMALL.to_yaml())

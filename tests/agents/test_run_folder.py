@@ -65,6 +65,14 @@ def test_a_folder_is_of_one_process_until_that_is_killed(tmp_path):
     assert [path.name for path in tmp_path.glob("*last.zip")] == ["last.zip"]
 
 
+def test_the_commit_is_marked_only_if_code_has_changed(monkeypatch):
+    told = {"rev-parse": "0123abc\n", "diff": ""}
+    monkeypatch.setattr(run_folder, "_git", lambda command, *_: told[command])
+    assert provenance()["commit"] == "0123abc"
+    told["diff"] = "agents/ppo.py\n"
+    assert provenance()["commit"] == "0123abc-changed"
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"mean": 1})
