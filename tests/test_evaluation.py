@@ -18,6 +18,7 @@ from yahtzee_env.evaluation import evaluation_table, measure, seed_summary, summ
 from yahtzee_env.evaluation.play import BATCH, choice_number, play
 from yahtzee_env.game import Games
 from yahtzee_env.policies import POLICIES, FunctionPolicy, load_policy
+from yahtzee_env.rules import Box, Ruleset
 
 ROLLS_BY_NUMBER = [tuple(roll) for roll in ROLLS.tolist()]
 GREEDY_TURN = 217.3859
@@ -250,6 +251,17 @@ def test_a_result_goes_through_json_and_into_words():
     assert str(result).startswith("greedy-turn on yahtzee-strict: ")
 
 
+def test_numbers_of_numpy_go_through_json_too():
+    result = evaluate("greedy-turn", games=np.int64(5), seed=np.int32(3))
+    assert json.loads(result.to_json())["seed"] == 3
+
+
+def test_rules_that_pay_nothing_are_played_perfectly():
+    boxes = tuple(Box(f"nothing_{k}", (0,) * len(ROLLS)) for k in range(2))
+    result = evaluate("random", Ruleset("nothing", boxes), games=5)
+    assert result.pct_of_optimal == 100
+
+
 # Illegal actions and impossible results.
 
 
@@ -276,6 +288,8 @@ def test_numbers_that_are_no_actions_are_illegal(action):
     ("arguments", "message"),
     [
         ({"games": 1}, "games must be at least 2, not 1"),
+        ({"games": 2.5}, "games and seed must be whole numbers, not 2.5 and 0"),
+        ({"seed": None}, "games and seed must be whole numbers, not 1000 and None"),
         ({"on_illegal": "ignore"}, "on_illegal must be one of"),
         ({"ruleset": "yathzee"}, "unknown rule set 'yathzee'"),
         ({"policy": "best"}, "unknown policy 'best'"),

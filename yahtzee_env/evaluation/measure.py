@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any, get_args
 
 import numpy as np
@@ -45,6 +46,12 @@ def evaluate(
         RuntimeError: if the mean lies above the optimum beyond all luck: then the policy saw the
             dice, or an engine is at fault.
     """
+    try:
+        games, seed = index(games), index(seed)
+    except TypeError:
+        raise ValueError(
+            f"games and seed must be whole numbers, not {games!r} and {seed!r}"
+        ) from None
     if games < 2:
         raise ValueError(f"games must be at least 2, not {games}")
     if on_illegal not in get_args(OnIllegal):

@@ -172,8 +172,8 @@ class Evaluation:
 
     @property
     def pct_of_optimal(self) -> float:
-        """The luck-adjusted mean in per cent of the optimum."""
-        return 100.0 * self.luck_adjusted_mean / self.optimum
+        """The luck-adjusted mean in per cent of the optimum; 100 where nothing can be gained."""
+        return 100.0 * self.luck_adjusted_mean / self.optimum if self.optimum else 100.0
 
     @property
     def quantiles(self) -> dict[float, float]:
