@@ -190,7 +190,7 @@ def row(name: str, seed: int) -> dict[str, Any]:
         "illegal_in_training": float(evaluations[-1]["illegal_share"]),
         "timesteps": result["timesteps"],
         "games": int(float(evaluations[-1]["games"])),
-        "minutes": round(result["training_seconds"] / 60, 1),
+        "minutes": result["training_seconds"] / 60,
         "commit": result["provenance"]["commit"],
         "curve": {column: [float(one[column]) for one in evaluations] for column in kept},
     }

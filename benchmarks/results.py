@@ -156,7 +156,7 @@ def interval(mean: float, ci95: list[float]) -> str:
 def legend(rows: list[dict[str, Any]]) -> str:
     commits = " and ".join(dict.fromkeys(row["commit"][:7] for row in rows))
     return (
-        f"`make results` at commit {commits}: {rows[0]['games']:,} games each, seed "
+        f"`make results` at {commits}: {rows[0]['games']:,} games each, seed "
         f'{rows[0]["seed"]}, ± half of the 95 % interval. "exact" is the expected score from '
         "`policy_value`, without sampling; the luck-adjusted mean has the same expectation as the "
         'mean; regret is the points a game lost by each kind of decision; "five alike" is the '
