@@ -35,6 +35,21 @@ class BetweenUpdates(BaseCallback):
         raise NotImplementedError
 
 
+class Diverged(ArithmeticError):
+    """The learner's weights are no longer finite."""
+
+
+class DivergenceCheck(BetweenUpdates):
+    """Raises `Diverged` before such weights are measured, saved or played on."""
+
+    def _between_updates(self) -> None:
+        if not all(weight.isfinite().all() for weight in self.model.policy.parameters()):
+            raise Diverged("the training diverged: a lower learning rate may help")
+
+    def _on_training_end(self) -> None:
+        self._between_updates()
+
+
 class GreedyEvaluation(BetweenUpdates):
     """Plays greedy games at intervals and at the end of training.
 

@@ -17,10 +17,6 @@ from agents.networks import NormalizedPolicy, policy_arguments
 from agents.redraws import RedrawRolloutBuffer
 
 
-class Diverged(ArithmeticError):
-    """The learner's numbers are no longer finite."""
-
-
 class PPO(MaskablePPO):
     """sb3-contrib's `MaskablePPO` with small changes.
 
@@ -49,15 +45,9 @@ class PPO(MaskablePPO):
             self.rollout_buffer.values_of = self.policy.predict_values
 
     def train(self) -> None:
-        """Update the networks from the rollout buffer, then log.
-
-        Raises:
-            Diverged: if a weight is no longer finite.
-        """
+        """Update the networks from the rollout buffer, then log."""
         self.ent_coef = self.first_ent_coef * max(self._current_progress_remaining, 0.0)
         super().train()
-        if not all(weight.isfinite().all() for weight in self.policy.parameters()):
-            raise Diverged("the training diverged: a lower learning rate may help")
         self.logger.record("train/ent_coef", self.ent_coef)
         super().dump_logs(self._iteration)
 

@@ -29,6 +29,8 @@ from torch.utils.tensorboard import SummaryWriter
 from agents.algorithms import ALGORITHMS, Model
 from agents.callbacks import (
     Checkpoints,
+    Diverged,
+    DivergenceCheck,
     GreedyEvaluation,
     HyperParameters,
     ProgressBar,
@@ -39,7 +41,6 @@ from agents.checkpoint import BadCheckpoint, load_checkpoint, save_checkpoint
 from agents.config import TrainConfig, flat, parse
 from agents.export import to_network
 from agents.history import History
-from agents.ppo import Diverged
 from agents.report import compare, greedy_policy, print_comparison
 from agents.run_folder import (
     AGENT,
@@ -118,6 +119,7 @@ def train(
     bar = ProgressBar(history, visible=show_progress)
     callbacks = [
         HyperParameters(flat(config)),
+        DivergenceCheck(),
         GreedyEvaluation(config, seeds["evaluation_games"], history, folder),
         bar,
         Checkpoints(save, config.checkpoint_every, stop or StopRequest()),

@@ -170,7 +170,7 @@ def finished(runs: Iterable[tuple[str, int]], jobs: int) -> Iterator[tuple[str, 
                     yield training[done]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in _running:
+            for process in list(_running):
                 process.terminate()  # it keeps what it has learned
             raise
 

@@ -136,6 +136,7 @@ def test_a_resumed_log_has_every_step_once(uninterrupted, tmp_path):
     folder, _, config = uninterrupted
     with pytest.raises(Stopped):
         train(config, tmp_path, StopAfter(3), show_progress=False)
+    time.sleep(1)  # TensorBoard reads files in the order of their names, which tell the second
     train(config, tmp_path, show_progress=False)
 
     def points(folder, tag):

@@ -165,6 +165,18 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     assert main([*command, "--force"]) == 0
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_a_training_that_diverges_is_told_in_a_line_and_leaves_no_agent(
+    algorithm, tmp_path, capsys
+):
+    config, folder = tmp_path / "small.yaml", tmp_path / "run"
+    group = replace(getattr(SMALL, algorithm), learning_rate=1e30)
+    config.write_text(replace(SMALL, algorithm=algorithm, **{algorithm: group}).to_yaml())
+    assert main(["--config", str(config), "--run-dir", str(folder)]) == 2
+    assert "error: the training diverged" in capsys.readouterr().err
+    assert not any((folder / name).exists() for name in ("best.zip", "checkpoint.pt", "agent.npz"))
+
+
 @pytest.mark.parametrize(("ruleset", "bonus"), [("yahtzee", True), ("yacht", False)])
 def test_the_comparison_has_an_upper_bonus_where_the_rules_have_one(ruleset, bonus, capsys):
     print_comparison([measure(load_policy("greedy-turn"), ruleset, games=10, seed=1)], ruleset)
