@@ -84,34 +84,32 @@ MASKS = Section(
     },
 )
 
+
+def _ablation(what: str, *arguments: str, steps: int = 9_000_000) -> Experiment:
+    return _of("ppo_quick", what, *arguments, steps=steps)
+
+
 ABLATIONS = Section(
     "Ablations of PPO",
-    "`configs/ppo_quick.yaml`, about ten minutes of one core, and the same with one thing "
-    "changed from what is in brackets. A slower variant makes fewer steps and a faster one more.",
+    "`configs/ppo_quick.yaml` with the steps that one core makes in about ten minutes, and the "
+    "same with one thing changed from what is in brackets. A slower variant makes fewer steps "
+    "and a faster one more.",
     {
-        "reference": _of("ppo_quick", "nothing changed"),
-        "lambda-0.95": _of("ppo_quick", "GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
-        "entropy-0": _of("ppo_quick", "no entropy bonus (0.2)", "--ppo.ent_coef", "0"),
-        "no-layer-norm": _of("ppo_quick", "no LayerNorm", "--network.layer_norm", "false"),
-        "no-points": _of(
-            "ppo_quick", "what each box pays now is hidden", "--network.hidden_features", "[pays_]"
+        "reference": _ablation("nothing changed"),
+        "lambda-0.95": _ablation("GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
+        "entropy-0": _ablation("no entropy bonus (0.2)", "--ppo.ent_coef", "0"),
+        "no-layer-norm": _ablation(
+            "no LayerNorm", "--network.layer_norm", "false", steps=10_000_000
         ),
-        "no-redraws": _of(
-            "ppo_quick", "no other throws (3)", "--ppo.redraws", "0", steps=5_000_000
+        "no-points": _ablation(
+            "what each box pays now is hidden", "--network.hidden_features", "[pays_]"
         ),
-        "width-128": _of(
-            "ppo_quick",
-            "two layers of 128 (256)",
-            "--network.widths",
-            "[128, 128]",
-            steps=6_000_000,
+        "no-redraws": _ablation("no other throws (3)", "--ppo.redraws", "0", steps=10_000_000),
+        "width-128": _ablation(
+            "two layers of 128 (256)", "--network.widths", "[128, 128]", steps=17_000_000
         ),
-        "width-512": _of(
-            "ppo_quick",
-            "two layers of 512 (256)",
-            "--network.widths",
-            "[512, 512]",
-            steps=1_500_000,
+        "width-512": _ablation(
+            "two layers of 512 (256)", "--network.widths", "[512, 512]", steps=3_500_000
         ),
     },
 )
