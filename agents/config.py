@@ -69,13 +69,13 @@ class PPOConfig:
     n_epochs: PositiveInt = 3
     batch_size: Several = 1024
     gamma: ClosedUnitInterval = 1.0
-    gae_lambda: ClosedUnitInterval = 0.5
+    gae_lambda: ClosedUnitInterval = 0.4
     clip_range: PositiveFloat = 0.2
-    ent_coef: NonNegativeFloat = 0.05
+    ent_coef: NonNegativeFloat = 0.2
     learning_rate: PositiveFloat = 2e-3
     value_learning_rate: PositiveFloat = 2e-3
     max_grad_norm: PositiveFloat = 0.5
-    redraws: NonNegativeInt = 0
+    redraws: NonNegativeInt = 3
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,15 @@ class DQNConfig:
 
     buffer_size: PositiveInt = 400_000
     learning_starts: PositiveInt = 10_000
-    batch_size: PositiveInt = 2048
-    tau: ClosedUnitInterval = 0.005
+    batch_size: PositiveInt = 1024
+    tau: ClosedUnitInterval = 0.02
     gamma: ClosedUnitInterval = 1.0
-    learning_rate: PositiveFloat = 5e-4
-    exploration_initial_eps: ClosedUnitInterval = 0.2
-    exploration_final_eps: ClosedUnitInterval = 0.02
+    learning_rate: PositiveFloat = 2e-3
+    exploration_initial_eps: ClosedUnitInterval = 0.1
+    exploration_final_eps: ClosedUnitInterval = 0.01
     exploration_fraction: ClosedUnitInterval = 0.67
     max_grad_norm: PositiveFloat = 10.0
-    redraws: NonNegativeInt = 0
+    redraws: NonNegativeInt = 3
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,11 @@ class TrainConfig:
             raise ValueError(
                 f"dqn.learning_starts must be below total_timesteps = {self.total_timesteps}, "
                 f"not {self.dqn.learning_starts}"
+            )
+        if self.algorithm == "dqn" and self.dqn.buffer_size < max(self.n_envs, self.dqn.batch_size):
+            raise ValueError(
+                f"dqn.buffer_size must be at least n_envs = {self.n_envs} and dqn.batch_size = "
+                f"{self.dqn.batch_size}, not {self.dqn.buffer_size}"
             )
         if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
             raise ValueError(

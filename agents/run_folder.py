@@ -76,11 +76,12 @@ def _take(folder: Path) -> None:
     _taken.add(key)
 
 
-def is_complete(folder: Path) -> bool:
-    """Whether the run has its result; one that cannot be read is none."""
+def is_complete(folder: Path, timesteps: int = 0) -> bool:
+    """Whether the run has its result, of so many steps; one that cannot be read is none."""
     try:
-        return isinstance(json.loads((folder / RESULT).read_text(encoding="utf-8")), dict)
-    except (FileNotFoundError, ValueError):
+        done = json.loads((folder / RESULT).read_text(encoding="utf-8"))["timesteps"]
+        return isinstance(done, int) and done >= timesteps
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
         return False
 
 

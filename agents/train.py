@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config, options = parse(sys.argv[1:] if arguments is None else arguments)
         if options.resume:
             folder = reopen_run_folder(options.run_dir)
-            if is_complete(folder):
+            if is_complete(folder, config.whole_timesteps):
                 print(f"the run in {folder} is complete; {folder / RESULT} holds its result")
                 return 0
         else:

@@ -72,7 +72,7 @@ PLAIN_PPO = ("--ppo.redraws", "0", "--ppo.ent_coef", "0.05", "--total_timesteps"
 PLAIN_DQN = ("--dqn.redraws", "0", "--total_timesteps", "1500000", *OFTEN)
 MASKS = Section(
     "What masks buy",
-    "The same steps with and without masks, about five minutes of one core. Without them an illegal action costs a point and "
+    "The same steps with and without masks. Without them an illegal action costs a point and "
     "changes nothing, and a hundred of them end the game; in the games that measure the agent "
     "a random legal action takes the place of an illegal one. No run throws the dice again, "
     "since illegal actions throw none, and PPO has an entropy coefficient of 0.05.",
@@ -285,12 +285,21 @@ def draw(rows: dict[str, dict[str, Any]]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code, 1 if a run has not come to its end."""
-    parser = argparse.ArgumentParser(description="Train with several seeds; write the experiments.")
-    parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--seeds", type=_seed, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--jobs", type=_jobs, default=default_threads(), help="runs side by side")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.experiments",
+        description="Train with several seeds; write docs/experiments.md.",
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="EXPERIMENT", help=f"all, or of {', '.join(EXPERIMENTS)}"
+    )
+    parser.add_argument(
+        "--seeds", type=_seed, nargs="+", default=[1, 2, 3], help="of each experiment: 1 2 3"
+    )
+    parser.add_argument(
+        "--jobs", type=_jobs, default=default_threads(), help="runs side by side: one a core"
+    )
     options = parser.parse_args(arguments)
-    if unknown := set(options.names) - set(EXPERIMENTS):
+    if unknown := sorted(set(options.names) - set(EXPERIMENTS)):
         parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
     names = options.names or EXPERIMENTS
     wanted = dict.fromkeys((name, seed) for name in names for seed in options.seeds)

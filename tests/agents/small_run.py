@@ -11,8 +11,10 @@ SMALL = TrainConfig(
     checkpoint_every=1024,
     n_envs=16,
     network=NetworkConfig(widths=[32]),
-    ppo=PPOConfig(n_steps=32, batch_size=128, learning_rate=6e-4, value_learning_rate=1e-3),
-    dqn=DQNConfig(buffer_size=1024, learning_starts=128, batch_size=64),
+    ppo=PPOConfig(
+        n_steps=32, batch_size=128, learning_rate=6e-4, value_learning_rate=1e-3, redraws=0
+    ),
+    dqn=DQNConfig(buffer_size=1024, learning_starts=128, batch_size=64, redraws=0),
     evaluation=EvaluationConfig(every=1024, games=20, final_games=20),
 )
 

@@ -25,6 +25,14 @@ def test_every_config_of_the_repository_is_accepted(path):
     assert (options.run_dir, options.force) == (None, False)
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_what_is_not_set_is_as_in_the_reference_configuration(algorithm):
+    reference, _ = parse(["--config", f"configs/{algorithm}.yaml"])
+    plain = TrainConfig(algorithm=algorithm)
+    for group in ("network", algorithm):
+        assert getattr(plain, group) == getattr(reference, group)
+
+
 def test_the_command_line_goes_before_the_file(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("seed: 3\nppo: {n_epochs: 5, batch_size: 4096}\n")
@@ -70,6 +78,8 @@ def test_every_rule_set_can_be_chosen(ruleset):
             "dqn.learning_starts",
             "below total_timesteps = 10000",
         ),
+        (["--algorithm", "dqn", "--dqn.buffer_size", "100"], "dqn.buffer_size", "at least n_envs"),
+        (["--masks", "false"], "ppo.redraws", "must be 0 without masks"),
         (["--steps", "3"], "steps", "there are name, algorithm, ruleset"),
         (["--ppo.steps=3"], "ppo.steps", "there are ppo.n_steps"),
         (["--config", "nowhere.yaml"], "nowhere.yaml", "no config file"),

@@ -110,6 +110,22 @@ def test_a_run_goes_on_without_the_files_that_only_people_read(tmp_path):
     assert (folder / "best.zip").exists()
 
 
+def test_a_finished_run_goes_on_once_it_is_to_have_more_steps(tmp_path, capsys):
+    config = tmp_path / "small.yaml"
+    config.write_text(SMALL.to_yaml())
+    folder = tmp_path / "run"
+    assert main(["--config", str(config), "--run-dir", str(folder)]) == 0
+    begun = rows(folder)
+    capsys.readouterr()
+    assert main(["--resume", str(folder)]) == 0
+    assert "is complete" in capsys.readouterr().out
+    (folder / "config.yaml").write_text(replace(SMALL, total_timesteps=3000).to_yaml())
+    assert main(["--resume", str(folder)]) == 0
+    assert json.loads((folder / "result.json").read_text())["timesteps"] == 3072
+    assert rows(folder)[: len(begun)] == begun
+    assert rows(folder)[-1]["timesteps"] == "3072"
+
+
 def test_a_run_does_not_go_on_with_another_configuration(uninterrupted, tmp_path, capsys):
     _, _, config = uninterrupted
     with pytest.raises(Stopped):

@@ -89,9 +89,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_a_run_is_complete_once_its_result_can_be_read(tmp_path):
     assert not is_complete(tmp_path)
     path = tmp_path / "result.json"
-    write_json(path, {"scores": []})
+    write_json(path, {"timesteps": 2048})
     assert is_complete(tmp_path)
-    for content in (b"", path.read_bytes()[:-3], b"\xff", b"null"):
+    assert is_complete(tmp_path, 2048)
+    assert not is_complete(tmp_path, 2049)
+    for content in (b"", path.read_bytes()[:-3], b"\xff", b"null", b"{}"):
         path.write_bytes(content)
         assert not is_complete(tmp_path)
 
