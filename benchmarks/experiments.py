@@ -58,8 +58,9 @@ def _of(config: str, what: str, *arguments: str, steps: int | None = None) -> Ex
 
 REFERENCES = Section(
     "The reference agents",
-    "The configurations as they are at full length, and PPO shortened.",
+    "The configurations as they are, and PPO shortened.",
     {
+        "ppo_quick": _of("ppo_quick", "`configs/ppo_quick.yaml`, what `make demo` trains"),
         "ppo": _of("ppo", "`configs/ppo.yaml`"),
         "ppo-10m": _of("ppo", "the same, 10 million steps", steps=10_000_000),
         "dqn": _of("dqn", "`configs/dqn.yaml`"),
