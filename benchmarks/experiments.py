@@ -24,6 +24,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
+from scipy.stats import ttest_ind
 
 from agents.run_folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
 from agents.train import default_threads
@@ -32,6 +33,9 @@ from yahtzee_env.files import write_beside
 
 ROOT = Path(__file__).parents[1]
 DATA, PAGE, PICTURE = (ROOT / "docs" / f"experiments.{kind}" for kind in ("json", "md", "png"))
+
+Rows = dict[str, dict[str, Any]]
+"""What the page keeps of each run, by `EXPERIMENT-SEED`."""
 
 COMMON = ("--threads", "1", "--evaluation.final_games", "20000")
 
@@ -196,80 +200,100 @@ def row(name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def page(rows: dict[str, dict[str, Any]]) -> str:
-    """The page of all rows, keys `EXPERIMENT-SEED`."""
+def page(rows: Rows) -> str:
+    """The page of all rows."""
     text = [
         "# Experiments\n\n"
         "Luck-adjusted scores of greedy play under the official rules if nothing else is "
         "said, each from 20,000 fresh games. Seeds are the unit: ± is half of Student's 95 % "
         "interval of the mean over seeds, and the error of a single score, a few hundredths, is "
-        "part of the spread between them. "
+        "part of the spread between them. Differences have Welch's interval. "
         "`python -m benchmarks.experiments EXPERIMENT` repeats any line. Each run has one core; "
         "the minutes are those of a machine of two cores with a run on each.\n"
     ]
     for section in SECTIONS:
-        lines = [
-            _line(name, experiment, found)
-            for name, experiment in section.experiments.items()
-            if (found := [row for key, row in rows.items() if key.rpartition("-")[0] == name])
-        ]
-        if lines:
-            text += [f"## {section.title}\n\n{section.text}\n", _table(lines)]
-        if lines and section is MASKS:
+        found = {name: runs for name in section.experiments if (runs := _runs(rows, name))}
+        if found:
+            text += [f"## {section.title}\n\n{section.text}\n", _table(section, found)]
+        if found and section is MASKS:
             text.append(f"![Scores and shares of illegal actions]({PICTURE.name})\n")
     return "\n".join(text)
 
 
+def _runs(rows: Rows, name: str) -> list[dict[str, Any]]:
+    """The rows of one experiment."""
+    return [row for key, row in rows.items() if key.rpartition("-")[0] == name]
+
+
 COLUMNS = ("experiment", "", "steps", "minutes", "score by seed", "mean", "% of optimum", "commit")
 ILLEGAL = ("illegal actions in training", "illegal actions a game of greedy play")
+DIFFERENCE = ("against the first line",)
+
+
+def _table(section: Section, found: dict[str, list[dict[str, Any]]]) -> str:
+    """The table of a section; `found` has the rows of each experiment that has any."""
+    first = next(iter(section.experiments))
+    own = ILLEGAL if section is MASKS else DIFFERENCE if section is ABLATIONS else ()
+    columns = [*COLUMNS, *own]
+    lines = [columns, ["---"] * len(columns)]
+    for name, rows in found.items():
+        line = _line(name, section.experiments[name], rows)
+        if section is MASKS:
+            illegal = _mean(rows, "illegal_in_training"), _mean(rows, "illegal_a_game")
+            line += [f"{illegal[0]:.1%}", f"{illegal[1]:.2f}"]
+        if section is ABLATIONS:
+            line.append("" if name == first else _difference(rows, found.get(first, [])))
+        lines.append(line)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _line(name: str, experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[str]:
-    scores = [row["score"] for row in rows]
+    scores = _scores(rows)
     mean = f"{scores[0]:.2f}"
     if len(scores) > 1:
         summary = seed_summary(scores)
         mean = f"{summary.mean:.2f} ± {summary.half_width:.2f}"
-    line = [
+    return [
         name,
         experiment.what,
         f"{rows[0]['timesteps'] / 1e6:.1f} million",
         f"{_mean(rows, 'minutes'):.0f}",
         ", ".join(f"{score:.2f}" for score in scores),
         mean,
-        f"{100 * sum(scores) / len(scores) / rows[0]['optimum']:.2f}",
+        f"{100 * _mean(rows, 'score') / rows[0]['optimum']:.2f}",
         ", ".join(dict.fromkeys((row["commit"] or "unknown")[:7] for row in rows)),
     ]
-    if name in MASKS.experiments:
-        illegal = _mean(rows, "illegal_in_training"), _mean(rows, "illegal_a_game")
-        line += [f"{illegal[0]:.1%}", f"{illegal[1]:.2f}"]
-    return line
+
+
+def _difference(rows: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> str:
+    """How much higher one experiment's scores are than another's, with Welch's 95 % interval."""
+    if min(len(rows), len(others)) < 2:
+        return ""
+    result = ttest_ind(_scores(rows), _scores(others), equal_var=False)
+    low, high = result.confidence_interval(0.95)
+    return f"{(low + high) / 2:+.2f} ± {(high - low) / 2:.2f}"
+
+
+def _scores(rows: Sequence[dict[str, Any]]) -> list[float]:
+    return [row["score"] for row in rows]
 
 
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> float:
     return sum(float(row[name]) for row in rows) / len(rows)
 
 
-def _table(lines: list[list[str]]) -> str:
-    columns = [*COLUMNS, *ILLEGAL][: len(lines[0])]
-    return "".join(
-        f"| {' | '.join(line)} |\n" for line in [columns, ["---"] * len(columns), *lines]
-    )
-
-
-def write_page(rows: dict[str, dict[str, Any]]) -> None:
+def write_page(rows: Rows) -> None:
     """Write the page, all or nothing, and its picture."""
     write_beside(PAGE, lambda beside: beside.write_text(page(rows), encoding="utf-8"))
-    if any(key.rpartition("-")[0] in MASKS.experiments for key in rows):
+    if any(_runs(rows, name) for name in MASKS.experiments):
         draw(rows)
 
 
-def draw(rows: dict[str, dict[str, Any]]) -> None:
+def draw(rows: Rows) -> None:
     """Draw the learning curves of the runs with and without masks, and their illegal actions."""
     figure, (scores, shares) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     for number, (name, experiment) in enumerate(MASKS.experiments.items()):
-        curves = [row["curve"] for key, row in rows.items() if key.rpartition("-")[0] == name]
-        for i, curve in enumerate(curves):
+        for i, curve in enumerate(row["curve"] for row in _runs(rows, name)):
             steps = [one / 1e6 for one in curve["timesteps"]]
             style = {"color": f"C{number}", "label": experiment.what if i == 0 else None}
             scores.plot(steps, curve["luck_adjusted_mean"], **style)

@@ -10,6 +10,7 @@ from benchmarks import experiments
 from benchmarks.experiments import Experiment, Section, main
 
 SCORES = {"reference-1": 250.0, "reference-2": 251.0, "reference-3": 249.0, "entropy-0-1": 240.0}
+WORSE = {"width-128-1": 248.0, "width-128-2": 250.0}
 
 
 @pytest.fixture
@@ -43,6 +44,16 @@ def test_the_page_tells_the_mean_over_seeds_with_students_interval():
     [line] = [line for line in page.splitlines() if line.startswith("| entropy-0 |")]
     assert "| 240.00 | 240.00 | 94.30 |" in line
     assert "lambda-0.95" not in page
+
+
+def test_the_page_tells_the_difference_to_the_reference_with_welchs_interval():
+    page = experiments.page({key: a_row(score) for key, score in {**SCORES, **WORSE}.items()})
+    [line] = [line for line in page.splitlines() if line.startswith("| width-128 |")]
+    # Variances 1 and 2 over 3 and 2 runs: standard error sqrt(1/3 + 1), degrees of freedom
+    # (4/3)^2 / ((1/3)^2 / 2 + 1) = 1.684, where Student's quantile is 5.176.
+    assert line.endswith("| -1.00 ± 5.98 |")
+    [alone] = [line for line in page.splitlines() if line.startswith("| entropy-0 |")]
+    assert alone.endswith("|  |")
 
 
 def test_every_experiment_is_a_configuration():
@@ -84,7 +95,7 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["widht-512"], "unknown widht-512; there are ppo, ppo-10m, dqn, "),
+        (["widht-512"], "unknown widht-512; there are ppo_quick, ppo, ppo-10m, dqn, "),
         (["dqn", "--seeds", "-1"], "a seed is a whole number, 0 or more, not '-1'"),
         (["dqn", "--jobs", "0"], "jobs must be a whole number above 0, not '0'"),
     ],
