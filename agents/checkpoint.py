@@ -71,9 +71,9 @@ def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:
         restore_model(model, content["model"])
         _restore_random_state(content["random"])
         return History.of_state(content["history"])
-    except OSError:
-        raise
     except Exception as error:
+        if isinstance(error, OSError) and error.filename:
+            raise  # torch has nameless ones for damaged files
         # The messages of torch go over many lines and advise to trust the file.
         what = str(error) if type(error) is ValueError else "damaged, or of another configuration"
         raise BadCheckpoint(f"{path} is no checkpoint of this run: {what}") from None

@@ -27,6 +27,8 @@ from yahtzee_env.observation import observation_names
 
 RulesetName = Literal[*RULESETS]
 MOST_THREADS = 256
+LARGEST = 10**15
+"""Whole numbers above it overflow somewhere, and are of no use."""
 Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")
 
 
@@ -175,6 +177,8 @@ class TrainConfig:
                 value = _plain(getattr(group, item.name))
                 if value is None and item.name != "threads":
                     raise ValueError(f"{prefix}{item.name} must not be null")
+                if isinstance(value, int) and value > LARGEST:
+                    raise ValueError(f"{prefix}{item.name} must be at most {LARGEST}")
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"{prefix}{item.name} must be a finite number, not {value}")
                 object.__setattr__(group, item.name, value)
@@ -272,9 +276,19 @@ def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
             return _of_run(config.resume, arguments)
         names = {item.name for item in fields(TrainConfig)}
         experiment = TrainConfig(**{name: config[name] for name in names})
+        for path in map(str, values.config or ()):
+            _refuse_options(Path(path))
     except (ArgumentError, TypeError) as error:
         raise ValueError(explain(str(error))) from None
     return experiment, Options(config.run_dir, config.force)
+
+
+def _refuse_options(path: Path) -> None:
+    """Keep what is no part of the experiment, such as `force`, out of its file."""
+    for item in fields(Options):
+        if item.name in yaml.safe_load(path.read_text(encoding="utf-8")):
+            option = f"--{item.name.replace('_', '-')}"
+            raise ValueError(f"{item.name} has no place in a config file: give {option} beside it")
 
 
 def _of_run(folder: Path, arguments: Sequence[str]) -> tuple[TrainConfig, Options]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m agents.curves", description="Learning curves.")
     parser.add_argument("files", type=Path, nargs="+", help="evaluations.csv of runs")
     parser.add_argument("--output", type=Path, default=Path("curves.png"))
-    parser.add_argument("--floor", type=float, default=225.0, help="the lowest score drawn")
+    parser.add_argument("--floor", type=_finite, default=225.0, help="the lowest score drawn")
     options = parser.parse_args(arguments)
     try:
         names = _names(options.files)
@@ -100,6 +101,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _finite(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"the floor must be a finite number, not {text!r}")
+    return value
 
 
 def _show(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) -> None:

@@ -131,6 +131,8 @@ def publish(run: Path, folder: Path, force: bool = False) -> Path:
         card = model_card(agent)
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"{run / AGENT} does not tell how it was trained") from None
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, not a folder")
     path = folder / f"{agent.name}.npz"
     if path.exists() and not force:
         raise ValueError(f"{path} exists; --force replaces it")

@@ -3,7 +3,8 @@
 The masks come from the environments as sb3-contrib's `MaskablePPO` takes them: from a method
 `action_masks()`. They are used wherever an action is chosen: in exploration, in greedy play and in
 the maximum of the learning target, for which the replay buffer keeps the mask of each next state.
-docs/masked_dqn.md tells how to use it with other environments.
+It needs stable-baselines3 and sb3-contrib, 2.7 or newer; docs/masked_dqn.md tells how to use it
+with other environments.
 """
 
 from __future__ import annotations
@@ -98,6 +99,9 @@ class MaskableDQNPolicy(DQNPolicy):
 
         `state` is passed on, `episode_start` and `deterministic` do not matter. Everything is legal
         without `action_masks`, which are (actions,) or (n, actions).
+
+        Raises:
+            ValueError: for masks of another shape, and where nothing is legal.
         """
         if isinstance(observation, tuple):
             raise ValueError("predict takes an observation, not what reset returns with its info")
@@ -106,14 +110,10 @@ class MaskableDQNPolicy(DQNPolicy):
         with th.no_grad():
             values = self.q_net(tensor)
         if action_masks is not None:
-            masks = th.as_tensor(np.asarray(action_masks), dtype=th.bool, device=values.device)
-            if masks.numel() != values.numel():
-                raise ValueError(
-                    f"action_masks must be of shape {tuple(values.shape)}, not {tuple(masks.shape)}"
-                )
-            values = th.where(masks.reshape(values.shape), values, -th.inf)
+            masks = _with_choice(_as_masks(action_masks, tuple(values.shape)))
+            values = th.where(th.as_tensor(masks, device=values.device), values, -th.inf)
         actions = values.argmax(dim=1).cpu().numpy()
-        return (actions if many else actions[0]), state
+        return (actions if many else actions.squeeze(axis=0)), state
 
 
 class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):
@@ -130,7 +130,7 @@ class MaskableDQN(DQN):
     Unlike `DQN` it explores in each environment independently.
 
     Raises:
-        ValueError: for environments without `action_masks`, and for `n_steps` above 1 or
+        ValueError: for policies and replay buffers without masks, and for `n_steps` above 1 or
             `optimize_memory_usage`, which it does not support.
     """
 
@@ -150,7 +150,31 @@ class MaskableDQN(DQN):
             self.replay_buffer_class = (
                 MaskableDictReplayBuffer if dictionary else MaskableReplayBuffer
             )
+        if not issubclass(self.policy_class, MaskableDQNPolicy):
+            raise ValueError(f"policy must be a MaskableDQNPolicy, not {self.policy_class}")
+        if not issubclass(self.replay_buffer_class, _KeepsMasks):
+            raise ValueError(
+                "replay_buffer_class must be a MaskableReplayBuffer or MaskableDictReplayBuffer, "
+                f"not {self.replay_buffer_class}"
+            )
         super()._setup_model()
+
+    def load_replay_buffer(self, path: Any, truncate_last_traj: bool = True) -> None:
+        """Take a saved replay buffer to learn from.
+
+        Raises:
+            ValueError: for one without masks, or of another number of environments.
+        """
+        before = self.replay_buffer
+        super().load_replay_buffer(path, truncate_last_traj)
+        loaded, self.replay_buffer = self.replay_buffer, before
+        if not isinstance(loaded, _KeepsMasks):
+            raise ValueError(f"{path} holds no replay buffer with masks")
+        if loaded.n_envs != self.n_envs:
+            raise ValueError(
+                f"{path} holds the steps of {loaded.n_envs} environments, not of {self.n_envs}"
+            )
+        self.replay_buffer = loaded
 
     def learn(
         self,
@@ -161,7 +185,12 @@ class MaskableDQN(DQN):
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> MaskableDQN:
-        """Learn as `DQN` does; warns where it goes on without the replay buffer it had."""
+        """Learn as `DQN` does; warns where it goes on without the replay buffer it had.
+
+        Raises:
+            ValueError: for environments without `action_masks`, masks of a wrong shape, and where
+                nothing is legal.
+        """
         assert self.env is not None, "set an environment before learning"
         if not is_masking_supported(self.env):
             raise ValueError("the environments need a method action_masks(), one bool an action")
@@ -225,6 +254,9 @@ class MaskableDQN(DQN):
             episode_start: ignored, as by every policy that is not recurrent.
             deterministic: never explore.
             action_masks: what is legal, (actions,) or (n, actions); None if everything is.
+
+        Raises:
+            ValueError: for masks of another shape, and where nothing is legal.
         """
         actions, state = self.policy.predict(
             observation, state, episode_start, action_masks=action_masks
@@ -241,9 +273,9 @@ class MaskableDQN(DQN):
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        masks = get_action_masks(self.env)
+        masks = self._masks()
         if self.num_timesteps < learning_starts:
-            actions = _random_actions(masks)
+            actions = _random_actions(_with_choice(masks))
         else:
             actions, _ = self.predict(self._last_obs, action_masks=masks)
         return actions, actions
@@ -257,12 +289,33 @@ class MaskableDQN(DQN):
         dones: NDArray[Any],
         infos: list[dict[str, Any]],
     ) -> None:
-        masks = np.array(get_action_masks(self.env), dtype=bool)
+        masks = self._masks()
         for i in np.flatnonzero(dones):
             # The environment has begun anew; the mask of where it ended is in the info, if at all.
-            masks[i] = infos[i].get("action_mask", True)
+            mask = infos[i].get("action_mask")
+            masks[i] = True if mask is None else mask
         replay_buffer.set_masks(masks)
         super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
+
+    def _masks(self) -> NDArray[np.bool_]:
+        """(n_envs, actions) bool: what is legal now."""
+        shape = self.n_envs, int(self.action_space.n)
+        return _as_masks(get_action_masks(self.env), shape)
+
+
+def _as_masks(masks: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """A new array of masks, of the shape (n, actions); where n is 1, the mask may stand alone."""
+    array = np.asarray(masks)
+    if array.shape != shape and (1, *array.shape) != shape:
+        raise ValueError(f"action masks must be of shape {shape}, not {array.shape}")
+    return array.reshape(shape).astype(bool)
+
+
+def _with_choice(masks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The masks, of which each allows something."""
+    if not masks.any(axis=1).all():
+        raise ValueError("no action is legal, so none can be chosen")
+    return masks
 
 
 def _random_actions(masks: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -96,7 +96,8 @@ def train(
 
     Raises:
         Stopped: once `stop` asks for it, when the checkpoint is written.
-        BadCheckpoint: if the folder holds the checkpoint of another run, or a damaged one.
+        BadCheckpoint: if the folder holds the checkpoint of another run, or a damaged one, or has
+            lost it.
     """
     write_beside(folder / CONFIG, lambda path: path.write_text(config.to_yaml(), encoding="utf-8"))
     seeds = spawn_seeds(config.seed)
@@ -107,6 +108,8 @@ def train(
     model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT
     known = checkpoint.exists()
+    if not known and (folder / LAST).exists():
+        raise BadCheckpoint(f"{checkpoint} is missing: only --force begins the run again")
     history = load_checkpoint(checkpoint, config, model) if known else History()
     if history.evaluations:
         history.write(folder / EVALUATIONS)
@@ -194,8 +197,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BadCheckpoint, Diverged, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except MemoryError:
-        print("error: not enough memory; n_envs or dqn.buffer_size is too large", file=sys.stderr)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        print("error: not enough memory for this configuration", file=sys.stderr)
         return 2
     except (Stopped, KeyboardInterrupt):
         how = f"python -m agents.train --resume {folder}"

@@ -26,6 +26,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from scipy.stats import ttest_ind
 
+from agents.config import parse
 from agents.run_folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
 from agents.train import default_threads
 from yahtzee_env.evaluation import seed_summary
@@ -96,7 +97,7 @@ def _ablation(what: str, *arguments: str, steps: int = 9_000_000) -> Experiment:
 
 ABLATIONS = Section(
     "Ablations of PPO",
-    "`configs/ppo_quick.yaml` with the steps that one core makes in about ten minutes, and the "
+    "`configs/ppo_quick.yaml` with as many steps as a core made in about ten minutes, and the "
     "same with one thing changed from what is in brackets. A slower variant makes fewer steps "
     "and a faster one more.",
     {
@@ -138,19 +139,26 @@ EXPERIMENTS = {
 def train(name: str, seed: int) -> bool:
     """Train one run to its end, from where it stopped if it was begun; tells whether it ended."""
     folder = RUNS / "experiments" / f"{name}-{seed}"
-    if is_complete(folder):
-        return True
-    print(f"{name}, seed {seed}", flush=True)
-    arguments = ["--resume", str(folder)]
+    arguments = [*EXPERIMENTS[name].arguments, *COMMON, "--name", name, "--seed", str(seed)]
     if not (folder / CONFIG).exists():
-        own = ("--name", name, "--seed", str(seed), "--run-dir", str(folder))
-        arguments = [*EXPERIMENTS[name].arguments, *COMMON, *own]
+        arguments += ["--run-dir", str(folder)]
+    elif parse(["--config", str(folder / CONFIG)])[0] != parse(arguments)[0]:
+        print(f"{folder} is a run of another configuration: remove it first", file=sys.stderr)
+        return False
+    elif is_complete(folder):
+        return True
+    else:
+        arguments = ["--resume", str(folder)]
+    print(f"{name}, seed {seed}\n", end="", flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder.with_suffix(".log")
     with (
         log.open("a") as file,
         subprocess.Popen(
-            [sys.executable, "-m", "agents.train", *arguments], stdout=file, stderr=file
+            [sys.executable, "-m", "agents.train", *arguments],
+            stdout=file,
+            stderr=file,
+            process_group=0,  # Ctrl-C is for this process, which then ends the others
         ) as process,
     ):
         _running.add(process)
@@ -208,8 +216,9 @@ def page(rows: Rows) -> str:
         "said, each from 20,000 fresh games. Seeds are the unit: ± is half of Student's 95 % "
         "interval of the mean over seeds, and the error of a single score, a few hundredths, is "
         "part of the spread between them. Differences have Welch's interval. "
-        "`python -m benchmarks.experiments EXPERIMENT` repeats any line. Each run has one core; "
-        "the minutes are those of a machine of two cores with a run on each.\n"
+        "`python -m benchmarks.experiments EXPERIMENT --seeds 1` repeats a run. Each has one core "
+        "of two, with another run beside it. The minutes are of two machines: on that of the "
+        "runs before commit da1d65a all took one and a half times as long.\n"
     ]
     for section in SECTIONS:
         found = {name: runs for name in section.experiments if (runs := _runs(rows, name))}

@@ -79,6 +79,8 @@ def test_every_rule_set_can_be_chosen(ruleset):
             "below total_timesteps = 10000",
         ),
         (["--algorithm", "dqn", "--dqn.buffer_size", "100"], "dqn.buffer_size", "at least n_envs"),
+        (["--dqn.buffer_size", "1" + 20 * "0"], "dqn.buffer_size", "at most 1000000000000000"),
+        (["--seed", "1" + 400 * "0"], "seed", "at most 1000000000000000"),
         (["--masks", "false"], "ppo.redraws", "must be 0 without masks"),
         (["--steps", "3"], "steps", "there are name, algorithm, ruleset"),
         (["--ppo.steps=3"], "ppo.steps", "there are ppo.n_steps"),
@@ -102,6 +104,8 @@ def test_a_bad_argument_is_refused_by_name_with_what_is_allowed(arguments, name,
         ("seed: 1.5", "seed", "a whole number"),
         ("seed: null", "seed", "must not be null"),
         ("dqn: {tau: null}", "dqn.tau", "must not be null"),
+        ("force: true", "force", "give --force beside it"),
+        ("run_dir: runs/a", "run_dir", "give --run-dir beside it"),
     ],
 )
 def test_a_bad_file_is_refused(tmp_path, text, name, allowed):

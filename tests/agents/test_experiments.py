@@ -1,4 +1,9 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -7,7 +12,7 @@ from small_run import SMALL
 from agents.config import parse
 from agents.run_folder import RESULT
 from benchmarks import experiments
-from benchmarks.experiments import Experiment, Section, main
+from benchmarks.experiments import ROOT, Experiment, Section, main
 
 SCORES = {"reference-1": 250.0, "reference-2": 251.0, "reference-3": 249.0, "entropy-0-1": 240.0}
 WORSE = {"width-128-1": 248.0, "width-128-2": 250.0}
@@ -34,6 +39,11 @@ def a_row(score):
         "commit": "0123456789",
         "curve": {"timesteps": [], "luck_adjusted_mean": [], "illegal_share": []},
     }
+
+
+def test_the_page_is_that_of_the_rows():
+    rows = json.loads(experiments.DATA.read_text(encoding="utf-8"))
+    assert experiments.page(rows) == experiments.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_tells_the_mean_over_seeds_with_students_interval():
@@ -90,6 +100,34 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch, capsys):
         assert (row["illegal_in_training"] > 0) == (key == "unmasked-1")
         assert f"{row['score']:.2f}" in experiments.PAGE.read_text()
     assert experiments.PICTURE.stat().st_size > 1000
+    masks.experiments["masked"] = Experiment("m", (*small, "--ppo.gamma", "0.9"))
+    assert main(["masked", "--seeds", "1"]) == 1
+    assert "masked-1 is a run of another configuration" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_every_run(tmp_path):
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    seeds = ("--seeds", "8", "9", "--jobs", "2")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.experiments", "reference", *seeds],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    folders = [tmp_path / "runs" / "experiments" / f"reference-{seed}" for seed in (8, 9)]
+    limit = time.monotonic() + 300
+    while not all(any(folder.glob("events*")) for folder in folders):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "the same command goes on" in error
+    assert all((folder / "checkpoint.pt").exists() for folder in folders)
 
 
 @pytest.mark.parametrize(

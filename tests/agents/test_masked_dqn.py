@@ -6,9 +6,12 @@ from gymnasium import spaces
 from sb3_contrib.common.envs import InvalidActionEnvDiscrete
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.wrappers import ActionMasker
+from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.envs import IdentityEnv
 from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.dqn.policies import DQNPolicy
 
 from agents.masked_dqn import MaskableDQN, MaskableReplayBuffer, MaskableSamples
 from agents.sb3_vec_env import GamesVecEnv
@@ -151,8 +154,10 @@ def test_exploration_is_uniform_and_each_environment_explores_for_itself():
 def test_one_observation_gives_one_action():
     model = make(DummyVecEnv([CountOnly]))
     mask = np.array([False, True, False, False, False])
-    action, state = model.predict(np.zeros(5, np.float32), action_masks=mask)
-    assert (int(action), np.shape(action), state) == (1, (), None)
+    for deterministic in (True, False):
+        action, state = model.predict(np.zeros(5, np.float32), None, None, deterministic, mask)
+        assert isinstance(action, np.ndarray)
+        assert (int(action), action.shape, state) == (1, (), None)
 
 
 @pytest.mark.parametrize("kind", [CountOnly, CountDict])
@@ -224,6 +229,56 @@ def test_a_saved_model_plays_and_learns_on(tmp_path):
     )
     loaded.learn(200, reset_num_timesteps=False)
     assert loaded.num_timesteps >= model.num_timesteps + N_ENVS + 200
+
+
+@pytest.mark.parametrize(
+    ("masks", "message"),
+    [
+        (np.ones(4, bool), r"of shape \(4, 5\), not \(4, 4\)"),
+        (np.ones((1, 5), bool), r"of shape \(4, 5\), not \(4, 1, 5\)"),
+        (np.ones(1, bool), r"of shape \(4, 5\), not \(4, 1\)"),
+        (None, r"of shape \(4, 5\), not \(4,\)"),
+        (np.zeros(5, bool), "no action is legal"),
+    ],
+)
+@pytest.mark.parametrize("learning_starts", [0, 200])
+def test_masks_that_fit_no_choice_are_refused_at_once(masks, message, learning_starts):
+    env = make_vec_env(lambda: ActionMasker(CountOnly(), lambda _: masks), N_ENVS)
+    with pytest.raises(ValueError, match=message):
+        make(env, learning_starts=learning_starts).learn(10)
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (10,), (2, 4)])
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_predict_takes_a_mask_for_each_observation(shape, deterministic):
+    model = make(make_vec_env(CountOnly, N_ENVS))
+    with pytest.raises(ValueError, match=r"of shape \(2, 5\)"):
+        model.predict(
+            np.zeros((2, 5), np.float32),
+            deterministic=deterministic,
+            action_masks=np.ones(shape, bool),
+        )
+
+
+def test_nothing_of_plain_dqn_is_taken_without_a_word(tmp_path):
+    env = make_vec_env(CountOnly, N_ENVS)
+    with pytest.raises(ValueError, match="policy must be a MaskableDQNPolicy"):
+        MaskableDQN(DQNPolicy, env)
+    with pytest.raises(ValueError, match="replay_buffer_class must be a MaskableReplayBuffer"):
+        make(env, replay_buffer_class=ReplayBuffer)
+    plain = DQN("MlpPolicy", env, buffer_size=100)
+    plain.save(tmp_path / "plain")
+    with pytest.raises(ValueError, match="must be a Maskable"):
+        MaskableDQN.load(tmp_path / "plain", env=env)
+    plain.save_replay_buffer(tmp_path / "buffer")
+    make(make_vec_env(CountOnly, 2)).save_replay_buffer(tmp_path / "two")
+    model = make(env)
+    before = model.replay_buffer
+    with pytest.raises(ValueError, match="no replay buffer with masks"):
+        model.load_replay_buffer(tmp_path / "buffer")
+    with pytest.raises(ValueError, match="of 2 environments, not of 4"):
+        model.load_replay_buffer(tmp_path / "two")
+    assert model.replay_buffer is before
 
 
 def test_what_it_does_not_support_is_refused():

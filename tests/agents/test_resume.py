@@ -136,6 +136,16 @@ def test_a_run_does_not_go_on_with_another_configuration(uninterrupted, tmp_path
     assert "made with another configuration" in capsys.readouterr().err
 
 
+def test_a_run_that_lost_its_checkpoint_does_not_begin_again_unasked(tmp_path, capsys):
+    with pytest.raises(Stopped):
+        train(SMALL, tmp_path, StopAfter(3), show_progress=False)
+    (tmp_path / "checkpoint.pt").unlink()
+    before = (tmp_path / "last.zip").read_bytes()
+    assert main(["--resume", str(tmp_path)]) == 2
+    assert "checkpoint.pt is missing: only --force" in capsys.readouterr().err
+    assert (tmp_path / "last.zip").read_bytes() == before
+
+
 def test_a_result_that_cannot_be_read_is_measured_again(tmp_path):
     config = tmp_path / "small.yaml"
     config.write_text(SMALL.to_yaml())
@@ -262,7 +272,9 @@ def test_a_checkpoint_of_another_run_or_a_hostile_one_is_refused(tmp_path, capsy
     with pytest.raises(BadCheckpoint, match="is no checkpoint of this run"):
         train(replace(SMALL, n_envs=4), tmp_path, show_progress=False)
     checkpoint = tmp_path / "checkpoint.pt"
-    for content in (b"", b"nonsense", checkpoint.read_bytes()[:1000], pickle.dumps(Hostile())):
+    whole = checkpoint.read_bytes()
+    parts = [whole[:size] for size in (0, 1000, 5000, len(whole) // 2, len(whole) - 10)]
+    for content in (*parts, b"nonsense", pickle.dumps(Hostile())):
         checkpoint.write_bytes(content)
         assert main(["--resume", str(tmp_path)]) == 2
         assert "is no checkpoint of this run" in capsys.readouterr().err
