@@ -337,7 +337,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
     names = options.names or EXPERIMENTS
     wanted = dict.fromkeys((name, seed) for name in names for seed in options.seeds)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell has it ignored
+        signal.signal(number, signal.default_int_handler)
     missing = len(wanted)
     try:
         for name, seed in finished(wanted, options.jobs):

@@ -119,12 +119,15 @@ def test_ctrl_c_saves_every_run(tmp_path):
     )
     folders = [tmp_path / "runs" / "experiments" / f"reference-{seed}" for seed in (8, 9)]
     limit = time.monotonic() + 300
-    while not all(any(folder.glob("events*")) for folder in folders):
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < limit
-        time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
-    _, error = process.communicate(timeout=120)
+    try:
+        while not all(any(folder.glob("events*")) for folder in folders):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < limit
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+        _, error = process.communicate(timeout=120)
+    finally:
+        process.terminate()
     assert process.returncode == 1
     assert "the same command goes on" in error
     assert all((folder / "checkpoint.pt").exists() for folder in folders)
