@@ -97,9 +97,10 @@ def _ablation(what: str, *arguments: str, steps: int = 9_000_000) -> Experiment:
 
 ABLATIONS = Section(
     "Ablations of PPO",
-    "`configs/ppo_quick.yaml` with as many steps as a core made in about ten minutes, and the "
-    "same with one thing changed from what is in brackets. A slower variant makes fewer steps "
-    "and a faster one more.",
+    "`configs/ppo_quick.yaml` with as many steps as a core makes in ten minutes if little else "
+    "runs, and the same with one thing changed from what is in brackets. A slower variant makes "
+    "fewer steps and a faster one more. Other jobs ran beside some of these runs, so their "
+    "minutes differ.",
     {
         "reference": _ablation("nothing changed"),
         "lambda-0.95": _ablation("GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
