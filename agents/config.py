@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
 from argparse import ArgumentError
@@ -27,7 +28,7 @@ from yahtzee_env.observation import observation_names
 
 RulesetName = Literal[*RULESETS]
 MOST_THREADS = 256
-LARGEST = 10**15
+LARGEST = 10**12
 """Whole numbers above it overflow somewhere, and are of no use."""
 Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")
 
@@ -177,7 +178,8 @@ class TrainConfig:
                 value = _plain(getattr(group, item.name))
                 if value is None and item.name != "threads":
                     raise ValueError(f"{prefix}{item.name} must not be null")
-                if isinstance(value, int) and value > LARGEST:
+                numbers = value if isinstance(value, list) else [value]
+                if any(isinstance(number, int) and number > LARGEST for number in numbers):
                     raise ValueError(f"{prefix}{item.name} must be at most {LARGEST}")
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"{prefix}{item.name} must be a finite number, not {value}")
@@ -261,47 +263,50 @@ def parse(arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
     Raises:
         ValueError: in one sentence that names the key and what is allowed.
     """
-    parser = ArgumentParser(prog="python -m agents.train", exit_on_error=False)
+    options, others = _options(arguments)
+    if options.resume is None:
+        return _experiment(others), Options(options.run_dir, options.force)
+    if others or options.run_dir or options.force:
+        raise ValueError("--resume takes the folder of a run and no other argument beside it")
+    return _of_run(options.resume), Options(options.resume, resume=True)
+
+
+def _options(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The options, and the arguments left; a parser of their own keeps them out of config files."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--run-dir", type=Path)
+    parser.add_argument("--force", action="store_true")
+    parser.add_argument("--resume", type=Path)
+    try:
+        return parser.parse_known_args(list(arguments))
+    except ArgumentError as error:
+        raise ValueError(str(error)) from None
+
+
+def _experiment(arguments: Sequence[str]) -> TrainConfig:
+    parser = ArgumentParser(
+        prog="python -m agents.train",
+        exit_on_error=False,
+        epilog="Beside the experiment: --run-dir DIR names the run folder, --force overwrites the "
+        "run in it; --resume RUN, alone, goes on with the run in a folder.",
+    )
     parser.add_argument("--config", action="config", help="YAML file of an experiment")
     parser.add_class_arguments(TrainConfig)
-    parser.add_argument("--run-dir", type=Path | None, default=None, help="the run folder")
-    parser.add_argument("--force", action="store_true", help="overwrite the run in the folder")
-    parser.add_argument(
-        "--resume", type=Path | None, metavar="RUN", help="go on with the run in a folder"
-    )
     try:
-        values = parser.parse_args(list(arguments))
-        config = parser.instantiate(values)
-        if config.resume is not None:
-            return _of_run(config.resume, arguments)
-        names = {item.name for item in fields(TrainConfig)}
-        experiment = TrainConfig(**{name: config[name] for name in names})
-        for path in map(str, values.config or ()):
-            _refuse_options(Path(path))
+        config = parser.instantiate(parser.parse_args(list(arguments)))
+        return TrainConfig(**{item.name: config[item.name] for item in fields(TrainConfig)})
     except (ArgumentError, TypeError) as error:
         raise ValueError(explain(str(error))) from None
-    return experiment, Options(config.run_dir, config.force)
 
 
-def _refuse_options(path: Path) -> None:
-    """Keep what is no part of the experiment, such as `force`, out of its file."""
-    for item in fields(Options):
-        if item.name in yaml.safe_load(path.read_text(encoding="utf-8")):
-            option = f"--{item.name.replace('_', '-')}"
-            raise ValueError(f"{item.name} has no place in a config file: give {option} beside it")
-
-
-def _of_run(folder: Path, arguments: Sequence[str]) -> tuple[TrainConfig, Options]:
-    if len(arguments) > (1 if arguments[0].startswith("--resume=") else 2):
-        raise ValueError("--resume takes the folder of a run and no other argument beside it")
+def _of_run(folder: Path) -> TrainConfig:
     path = folder / CONFIG
     if not path.is_file():
         raise ValueError(f"there is no run to resume in {folder}: it has no {CONFIG}")
     try:
-        experiment, _ = parse(["--config", str(path)])
+        return _experiment(["--config", str(path)])
     except ValueError as error:
         raise ValueError(f"{path} is no configuration: {error}") from None
-    return experiment, Options(folder, resume=True)
 
 
 _ALLOWED = {
@@ -314,7 +319,6 @@ _ALLOWED = {
     ClosedUnitInterval: "a number from 0 to 1",
     str: "a text",
     type(None): "null",
-    Path: "a path",
 }
 
 _GIVEN = {
@@ -338,7 +342,7 @@ def explain(message: str) -> str:
     if (bad := re.match(r'.*Parser key "([^"]+)"', text)) and bad[1] == "config":
         return f"--config must name a YAML file{_given(text)}"
     if bad:
-        return f"{bad[1]} must be {_allowed(keys.get(bad[1], Path | None))}{_given(text)}"
+        return f"{bad[1]} must be {_allowed(keys[bad[1]])}{_given(text)}"
     if unknown := re.match(r"Group '(.+)' does not accept option '(.+)'", text):
         return _unknown(f"{unknown[1]}.{unknown[2]}", keys)
     if unknown := re.match(r"Option '(.+)' is not accepted", text):

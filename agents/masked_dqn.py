@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -163,17 +164,22 @@ class MaskableDQN(DQN):
         """Take a saved replay buffer to learn from.
 
         Raises:
-            ValueError: for one without masks, or of another number of environments.
+            ValueError: for one without masks, of other spaces or another number of environments.
         """
         before = self.replay_buffer
-        super().load_replay_buffer(path, truncate_last_traj)
-        loaded, self.replay_buffer = self.replay_buffer, before
+        try:
+            super().load_replay_buffer(path, truncate_last_traj)
+        finally:
+            loaded, self.replay_buffer = self.replay_buffer, before
         if not isinstance(loaded, _KeepsMasks):
             raise ValueError(f"{path} holds no replay buffer with masks")
         if loaded.n_envs != self.n_envs:
             raise ValueError(
                 f"{path} holds the steps of {loaded.n_envs} environments, not of {self.n_envs}"
             )
+        spaces_of = attrgetter("observation_space", "action_space")
+        if spaces_of(loaded) != spaces_of(self):
+            raise ValueError(f"{path} holds steps of other spaces than {spaces_of(self)}")
         self.replay_buffer = loaded
 
     def learn(
@@ -263,9 +269,9 @@ class MaskableDQN(DQN):
         )
         if not deterministic:
             shape = *np.shape(actions), int(self.action_space.n)
-            legal = (
-                np.ones(shape, bool) if action_masks is None else np.reshape(action_masks, shape)
-            )
+            legal = np.ones(shape, bool)
+            if action_masks is not None:
+                legal = np.asarray(action_masks).reshape(shape)
             explores = np.random.random(shape[:-1]) < self.exploration_rate  # noqa: NPY002
             actions = np.where(explores, _random_actions(legal), actions)
         return actions, state
@@ -293,7 +299,7 @@ class MaskableDQN(DQN):
         for i in np.flatnonzero(dones):
             # The environment has begun anew; the mask of where it ended is in the info, if at all.
             mask = infos[i].get("action_mask")
-            masks[i] = True if mask is None else mask
+            masks[i] = True if mask is None else _as_masks(mask, (1, masks.shape[1]))
         replay_buffer.set_masks(masks)
         super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
 

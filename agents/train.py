@@ -109,7 +109,8 @@ def train(
     checkpoint = folder / CHECKPOINT
     known = checkpoint.exists()
     if not known and (folder / LAST).exists():
-        raise BadCheckpoint(f"{checkpoint} is missing: only --force begins the run again")
+        again = f"--config {folder / CONFIG} --run-dir {folder} --force"
+        raise BadCheckpoint(f"{checkpoint} is missing; to begin the run again: {again}")
     history = load_checkpoint(checkpoint, config, model) if known else History()
     if history.evaluations:
         history.write(folder / EVALUATIONS)

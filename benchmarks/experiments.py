@@ -97,10 +97,10 @@ def _ablation(what: str, *arguments: str, steps: int = 9_000_000) -> Experiment:
 
 ABLATIONS = Section(
     "Ablations of PPO",
-    "`configs/ppo_quick.yaml` with as many steps as a core makes in ten minutes if little else "
-    "runs, and the same with one thing changed from what is in brackets. A slower variant makes "
-    "fewer steps and a faster one more. Other jobs ran beside some of these runs, so their "
-    "minutes differ.",
+    "`configs/ppo_quick.yaml` with as many steps as a core makes in ten minutes if nothing "
+    "else runs, and the same with one thing changed from what is in brackets, its "
+    "steps likewise. Other jobs ran beside some of these runs, so the minutes that they took "
+    "are more, and differ.",
     {
         "reference": _ablation("nothing changed"),
         "lambda-0.95": _ablation("GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
@@ -218,8 +218,8 @@ def page(rows: Rows) -> str:
         "interval of the mean over seeds, and the error of a single score, a few hundredths, is "
         "part of the spread between them. Differences have Welch's interval. "
         "`python -m benchmarks.experiments EXPERIMENT --seeds 1` repeats a run. Each has one core "
-        "of two, with another run beside it. The minutes are of two machines: on that of the "
-        "runs before commit da1d65a all took one and a half times as long.\n"
+        "of two, with another run beside it. The runs before commit da1d65a were on a slower "
+        "machine than the others, so compare minutes within a section only.\n"
     ]
     for section in SECTIONS:
         found = {name: runs for name in section.experiments if (runs := _runs(rows, name))}

@@ -248,6 +248,16 @@ def test_masks_that_fit_no_choice_are_refused_at_once(masks, message, learning_s
         make(env, learning_starts=learning_starts).learn(10)
 
 
+def test_a_wrong_last_mask_of_an_episode_is_refused():
+    class Short(CountOnly):
+        def step(self, action):
+            *step, info = super().step(action)
+            return *step, {**info, "action_mask": np.ones(1, bool)}
+
+    with pytest.raises(ValueError, match=r"of shape \(1, 5\), not \(1,\)"):
+        make(make_vec_env(Short, 1)).learn(20)
+
+
 @pytest.mark.parametrize("shape", [(5, 2), (10,), (2, 4)])
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_predict_takes_a_mask_for_each_observation(shape, deterministic):
@@ -272,8 +282,11 @@ def test_nothing_of_plain_dqn_is_taken_without_a_word(tmp_path):
         MaskableDQN.load(tmp_path / "plain", env=env)
     plain.save_replay_buffer(tmp_path / "buffer")
     make(make_vec_env(CountOnly, 2)).save_replay_buffer(tmp_path / "two")
+    make(make_vec_env(InvalidActionEnvDiscrete, N_ENVS)).save_replay_buffer(tmp_path / "other")
     model = make(env)
     before = model.replay_buffer
+    with pytest.raises(ValueError, match="steps of other spaces"):
+        model.load_replay_buffer(tmp_path / "other")
     with pytest.raises(ValueError, match="no replay buffer with masks"):
         model.load_replay_buffer(tmp_path / "buffer")
     with pytest.raises(ValueError, match="of 2 environments, not of 4"):
