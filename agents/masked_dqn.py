@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -177,9 +176,9 @@ class MaskableDQN(DQN):
             raise ValueError(
                 f"{path} holds the steps of {loaded.n_envs} environments, not of {self.n_envs}"
             )
-        spaces_of = attrgetter("observation_space", "action_space")
-        if spaces_of(loaded) != spaces_of(self):
-            raise ValueError(f"{path} holds steps of other spaces than {spaces_of(self)}")
+        ours = self.observation_space, self.action_space
+        if (loaded.observation_space, loaded.action_space) != ours:
+            raise ValueError(f"{path} holds steps of other spaces than {ours}")
         self.replay_buffer = loaded
 
     def learn(
