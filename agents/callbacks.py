@@ -18,7 +18,7 @@ from agents.history import History
 from agents.report import greedy_policy
 from agents.run_folder import BEST, EVALUATIONS
 from yahtzee_env import evaluate
-from yahtzee_env.evaluation import Evaluation
+from yahtzee_env.evaluation import Evaluation, measurements
 from yahtzee_env.files import write_beside
 
 
@@ -93,8 +93,8 @@ class GreedyEvaluation(BetweenUpdates):
             weights = self.model.policy.state_dict()
             history.best_weights = {name: tensor.clone() for name, tensor in weights.items()}
             write_beside(self.folder / BEST, self.model.save)
-        for name, value in _scalars(result).items():
-            self.logger.record(f"eval/{name}", value)
+        for key, value in measurements(result).items():
+            self.logger.record(f"eval/{key}", value)
         self.logger.record("rollout/illegal_share", history.evaluations[-1]["illegal_share"])
         self.logger.record("time/evaluation_share", history.evaluating / history.seconds)
         self.logger.dump(self.num_timesteps)
@@ -104,30 +104,9 @@ class GreedyEvaluation(BetweenUpdates):
             "timesteps": self.num_timesteps,
             "games": self.training_env.finished_games,
             "seconds": round(self.history.seconds, 1),
-            "mean": result.mean,
-            "sem": result.sem,
-            "luck_adjusted_mean": result.luck_adjusted_mean,
-            "luck_adjusted_sem": result.luck_adjusted_sem,
-            **{f"regret_{_key(kind)}": lost for kind, lost in result.regret_by_decision.items()},
-            "upper_bonus_rate": result.upper_bonus_rate,
+            **measurements(result),
             "illegal_share": self.training_env.illegal_actions / self.num_timesteps,
         }
-
-
-def _scalars(result: Evaluation) -> dict[str, float]:
-    by_kind = result.regret_by_decision.items()
-    return {
-        "mean_reward": result.mean,
-        "score_luck_adjusted": result.luck_adjusted_mean,
-        "pct_of_optimal": result.pct_of_optimal,
-        "regret_per_game": result.regret_per_game,
-        **{f"regret_per_game/{_key(kind)}": lost for kind, lost in by_kind},
-        "upper_bonus_rate": result.upper_bonus_rate,
-    }
-
-
-def _key(kind: str) -> str:
-    return kind.replace(" ", "_")
 
 
 class HyperParameters(BaseCallback):
@@ -138,7 +117,7 @@ class HyperParameters(BaseCallback):
         self.settings = settings
 
     def _on_training_start(self) -> None:
-        self.logger.record("hparams", HParam(dict(self.settings), {"eval/score_luck_adjusted": 0}))
+        self.logger.record("hparams", HParam(dict(self.settings), {"eval/luck_adjusted_mean": 0}))
 
     def _on_step(self) -> bool:
         return True

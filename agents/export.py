@@ -21,11 +21,11 @@ from torch import nn
 from agents.algorithms import Model
 from agents.dqn import DQN
 from agents.run_folder import AGENT
+from yahtzee_env.evaluation import METRICS, metric_texts
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.files import write_beside
 from yahtzee_env.policies.network import Layer, NetworkPolicy, load_network
 
-_POINTS = ("mean", "sem", "luck_adjusted_mean", "luck_adjusted_sem", "optimum")
 _ACTIVATIONS = {nn.SiLU: "silu", nn.ReLU: "relu", nn.Tanh: "tanh"}
 
 
@@ -81,9 +81,8 @@ def model_card(agent: NetworkPolicy) -> str:
         redraws=_redraws(config),
         ruleset=agent.ruleset.name,
         games=f"{row['games']:,}",
-        **{key: f"{row[key]:.2f}" for key in _POINTS},
-        pct=f"{100 * row['luck_adjusted_mean'] / row['optimum']:.2f}",
-        upper_bonus=_upper_bonus(row["upper_bonus_rate"]) if agent.ruleset.bonus_steps else "",
+        optimum=f"{row['optimum']:.2f}",
+        metrics=_metrics(row),
         selection_games=f"{config['evaluation']['games']:,}",
         chosen=f"{result['chosen_after_timesteps']:,}",
         timesteps=f"{result['timesteps']:,}",
@@ -94,6 +93,11 @@ def model_card(agent: NetworkPolicy) -> str:
         packages=", ".join(packages),
         **{key: made[key] for key in ("commit", "machine", "python")},
     )
+
+
+def _metrics(row: dict[str, Any]) -> str:
+    texts = metric_texts(row)
+    return "\n".join(f"| {one.label} | {texts[one.key]} |" for one in METRICS if one.key in texts)
 
 
 def _redraws(config: dict[str, Any]) -> str:
@@ -107,10 +111,6 @@ def _redraws(config: dict[str, Any]) -> str:
         f" {when} the simulator threw the dice {number} more times, to judge the action with less "
         "luck; these throws are not counted as steps."
     )
-
-
-def _upper_bonus(rate: float) -> str:
-    return f"\n| games with the upper bonus | {rate:.1%} |"
 
 
 def publish(run: Path, folder: Path, force: bool = False) -> Path:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from yahtzee_env import evaluate, get_ruleset, load_policy
+from yahtzee_env.evaluation import measurements, metric_texts
 from yahtzee_env.policies import POLICIES, FunctionPolicy, ModelPolicy, Policy
 
 BASELINES = tuple(name for name in POLICIES if name != "optimal")
@@ -42,11 +43,7 @@ def measure(policy: Policy, ruleset: str, games: int, seed: int) -> Row:
     return {
         "player": result.policy,
         "games": result.games,
-        "mean": result.mean,
-        "sem": result.sem,
-        "luck_adjusted_mean": result.luck_adjusted_mean,
-        "luck_adjusted_sem": result.luck_adjusted_sem,
-        "upper_bonus_rate": result.upper_bonus_rate,
+        **measurements(result),
         "illegal_actions": result.illegal_actions,
         "optimum": result.optimum,
     }
@@ -59,13 +56,14 @@ def print_comparison(rows: Sequence[Row], ruleset: str) -> None:
     for column in ("games", "mean", "luck-adjusted", "below\noptimum", *["upper\nbonus"] * bonus):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
+        texts = metric_texts(row)
         table.add_row(
             row["player"],
             f"{row['games']:,}",
-            f"{row['mean']:.2f} \N{PLUS-MINUS SIGN} {row['sem']:.2f}",
-            f"{row['luck_adjusted_mean']:.2f} \N{PLUS-MINUS SIGN} {row['luck_adjusted_sem']:.2f}",
+            texts["mean"],
+            texts["luck_adjusted_mean"],
             f"{row['optimum'] - row['luck_adjusted_mean']:.2f}",
-            *[f"{row['upper_bonus_rate']:.1%}"] * bonus,
+            *[texts.get("upper_bonus_rate", "")] * bonus,
         )
     table.add_section()
     table.add_row("optimum", "", f"{rows[0]['optimum']:.2f} (exact)", "", "0.00")

@@ -2,11 +2,10 @@
 
     python -m benchmarks.results [--games 100000] [--seed 2026]
 
-Writes docs/results.md and the table of the README from docs/results.json, which it fills first: a
-row for each player, with its evaluation in fresh games and, where it is deterministic, its exact
-value. A network's takes up to half an hour. A row that was measured with the same games is taken
-over as long as neither the package's code nor the agent's file has changed, so that a stopped
-command goes on where it was.
+Measures every player in fresh games, and computes the exact value of the deterministic ones, which
+takes up to half an hour for a network. Keeps a row per player in docs/results.json and writes
+docs/results.md and the short table of the README. A row is measured again only if the games, the
+package's code or the agent's file have changed, so an interrupted run resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from agents.run_folder import provenance, write_json
-from yahtzee_env import evaluate, get_ruleset, load_policy, policy_value, solve
+from yahtzee_env import evaluate, load_policy, policy_value, solve
+from yahtzee_env.evaluation import METRICS, measurements, metric_texts
 from yahtzee_env.files import write_beside
 from yahtzee_env.policies import AGENTS, POLICIES
 
@@ -44,16 +44,13 @@ PUBLISHED = {
 }
 """Players of others under these rules, with their mean scores as published."""
 
-COLUMNS = (
-    "player",
-    "exact",
-    "mean",
-    "luck-adjusted",
-    "% of optimum",
-    "regret: first reroll / second reroll / box choice",
-    "upper bonus",
-    "five alike",
-)
+README_PLAYERS = {
+    "greedy-turn": "greedy-turn (maximises each turn by itself)",
+    "dqn-yahtzee": "dqn-yahtzee",
+    "ppo-yahtzee": "ppo-yahtzee",
+    "strategist": "strategist (hand-made)",
+}
+README_PUBLISHED = f"*best published learned agent: A2C, 1 million games ({ARXIV})*", 241.78
 
 
 def rulesets() -> list[str]:
@@ -91,18 +88,11 @@ def made_of(player: str) -> str:
 
 
 def measure(player: str, ruleset: str, games: int, seed: int) -> dict[str, Any]:
-    """A player's evaluation and, unless it plays at random, its exact value."""
+    """A player's metrics and, unless it plays at random, its exact value."""
     policy = load_policy(player)
-    row = evaluate(policy, ruleset, games=games, seed=seed).to_dict()
-    kept = ("mean", "sem", "ci95", "luck_adjusted_mean", "luck_adjusted_sem", "luck_adjusted_ci95")
-    cards = {name: row["cards"][name] for name in ("upper_bonus_rate", "five_alike_rate")}
+    result = evaluate(policy, ruleset, games=games, seed=seed)
     exact = exact_mean(player, ruleset) if policy.deterministic else None
-    return {
-        "player": player,
-        "exact": exact,
-        **{name: row[name] for name in (*kept, "optimum", "regret_by_decision")},
-        **cards,
-    }
+    return {"player": player, "exact": exact, "optimum": result.optimum, **measurements(result)}
 
 
 def exact_mean(player: str, ruleset: str) -> float:
@@ -115,69 +105,76 @@ def exact_mean(player: str, ruleset: str) -> float:
 
 
 def table(ruleset: str, rows: list[dict[str, Any]]) -> str:
-    """The rows by strength, others' published figures among them, the optimum last.
+    """The players by strength, published figures among them, and the optimum last.
 
-    Columns that are blank in every row are left out.
+    A metric that the rule set does not have gets no column.
     """
-    optimum, bonus = solve(ruleset).start_value, bool(get_ruleset(ruleset).bonus_steps)
-    lines = [(row["exact"] or row["luck_adjusted_mean"], cells(row, bonus)) for row in rows]
+    optimum = solve(ruleset).start_value
+    found = [(row["exact"] or row["luck_adjusted_mean"], cells(row)) for row in rows]
     for name, mean in PUBLISHED.get(ruleset, ()):
-        value = float(mean.split()[-1])
-        share = f"{100 * value / optimum:.2f}"
-        lines.append((value, [f"*{name}*", "", mean, "", share, "", "", ""]))
-    lines.sort(key=lambda line: line[0])
-    last = ["optimum", f"{optimum:.4f}", "", "", "100", "0 / 0 / 0", "", ""]
-    text = [COLUMNS, ["---"] * len(COLUMNS), *(line for _, line in lines), last]
-    columns = [column for column in zip(*text, strict=True) if any(column[2:])]
-    return "".join(f"| {' | '.join(line)} |\n" for line in zip(*columns, strict=True))
+        score = float(mean.split()[-1])
+        known = {"mean": mean, "pct_of_optimal": f"{100 * score / optimum:.2f}"}
+        found.append((score, {"player": f"*{name}*", **known}))
+    lines = [line for _, line in sorted(found, key=lambda one: one[0])]
+    lines.append({"player": "optimum", "exact": f"{optimum:.4f}", "pct_of_optimal": "100.00"})
+    labels = {"player": "player", "exact": "exact", **{one.key: one.label for one in METRICS}}
+    columns = [key for key in labels if any(line.get(key) for line in lines)]
+    text = [labels, dict.fromkeys(columns, "---"), *lines]
+    return "".join(f"| {' | '.join(line.get(key, '') for key in columns)} |\n" for line in text)
 
 
-def cells(row: dict[str, Any], bonus: bool) -> list[str]:
-    """The row as texts; the upper bonus is blank where the rules have none."""
-    exact, lost, five = row["exact"], row["regret_by_decision"], row["five_alike_rate"]
-    best = row["luck_adjusted_mean"] if exact is None else exact
-    order = ("first reroll", "second reroll", "box choice")
-    return [
-        row["player"],
-        "" if exact is None else f"{exact:.4f}",
-        interval(row["mean"], row["ci95"]),
-        interval(row["luck_adjusted_mean"], row["luck_adjusted_ci95"]),
-        f"{100 * best / row['optimum']:.2f}",
-        " / ".join(f"{lost[kind]:.2f}" for kind in order),
-        f"{row['upper_bonus_rate']:.1%}" if bonus else "",
-        "" if five is None else f"{five:.1%}",
-    ]
-
-
-def interval(mean: float, ci95: list[float]) -> str:
-    return f"{mean:.2f} ± {(ci95[1] - ci95[0]) / 2:.2f}"
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """The texts of a row by column; where the exact value is known, so is the % of optimum."""
+    if row["exact"] is None:
+        return {"player": row["player"], **metric_texts(row)}
+    known = {**row, "pct_of_optimal": 100 * row["exact"] / row["optimum"]}
+    return {"player": row["player"], "exact": f"{row['exact']:.4f}", **metric_texts(known)}
 
 
 def legend(rows: list[dict[str, Any]]) -> str:
     commits = " and ".join(dict.fromkeys(row["commit"][:7] for row in rows))
     return (
         f"`make results` at {commits}: {rows[0]['games']:,} games each, seed "
-        f'{rows[0]["seed"]}, ± half of the 95 % interval. "exact" is the expected score from '
-        "`policy_value`, without sampling; the luck-adjusted mean has the same expectation as the "
-        'mean; regret is the points a game lost by each kind of decision; "five alike" is the '
-        "share of games with points in the box for it. Published figures are in italics.\n"
+        f'{rows[0]["seed"]}, ± one standard error. "exact" is the expected score from '
+        "`policy_value`, without sampling; the luck-adjusted score has the same expectation as "
+        "the score; regret is the points lost per game, in all and by kind of decision; the upper "
+        "bonus and five of a kind are shares of games. Published figures are in italics.\n"
     )
 
 
+def readme_table(rows: list[dict[str, Any]]) -> str:
+    """A few players of the official rules: exact scores and the share of the optimum."""
+    optimum = rows[0]["optimum"]
+    found = [
+        (README_PLAYERS[row["player"]], row["exact"])
+        for row in rows
+        if row["player"] in README_PLAYERS
+    ]
+    lines = [
+        f"| {name} | {score:.2f} | {100 * score / optimum:.1f} |\n"
+        for name, score in sorted([*found, README_PUBLISHED], key=lambda one: one[1])
+    ]
+    return "".join(["| player | score | % of optimum |\n| --- | --- | --- |\n", *lines])
+
+
+def write_pages(rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Write docs/results.md and the table of the README from the rows of each rule set."""
+    note = legend([row for found in rows.values() for row in found])
+    page = [f"## {ruleset}\n\n{table(ruleset, found)}" for ruleset, found in rows.items()]
+    write_text(PAGE, "\n".join(["# Results\n", note, *page]))
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    write_text(README, f"{before}{BEGIN}\n{readme_table(rows['yahtzee'])}\n{END}{after}")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure every player; write the results.")
+    parser = argparse.ArgumentParser(description="Measure every player and write the results.")
     parser.add_argument("--games", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=2026)
     rows: dict[str, list[dict[str, Any]]] = {}
     for ruleset, row in measured(parser.parse_args()):
         rows.setdefault(ruleset, []).append(row)
-    tables = {ruleset: table(ruleset, found) for ruleset, found in rows.items()}
-    note = legend([row for found in rows.values() for row in found])
-    page = [f"## {ruleset}\n\n{text}" for ruleset, text in tables.items()]
-    write_text(PAGE, "\n".join(["# Results\n", note, *page]))
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    write_text(README, f"{before}{BEGIN}\n{tables['yahtzee']}\n{note}\n{END}{after}")
+    write_pages(rows)
 
 
 def write_text(path: Path, text: str) -> None:

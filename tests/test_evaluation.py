@@ -198,7 +198,7 @@ def test_figures_of_a_game_that_can_be_worked_out_by_hand():
         assert result.cards.boxes[name].zero_rate == pytest.approx((5 / 6) ** 5, abs=0.04)
     assert box_means["choice"] == pytest.approx(17.5, abs=0.3)
     assert sum(box_means.values()) == pytest.approx(result.mean)
-    assert result.cards.upper_bonus_rate == 0
+    assert result.cards.upper_bonus_rate is None
     assert result.five_alike_rate is None
     low, high = result.ci95
     assert high - low == pytest.approx(2 * 1.96 * result.std / np.sqrt(4000), rel=1e-3)

@@ -257,5 +257,5 @@ def test_agents_of_the_package_are_small_and_explain_themselves(name):
     assert AGENTS[name].with_suffix(".yaml").is_file()
     [row] = agent.training["result"]["scores"]
     result = evaluate(agent, agent.ruleset, games=300, seed=12)
-    spread = np.hypot(result.luck_adjusted_sem, row["luck_adjusted_sem"])
+    spread = np.hypot(result.luck_adjusted_sem, row["luck_adjusted_mean_sem"])
     assert abs(result.luck_adjusted_mean - row["luck_adjusted_mean"]) < 4 * spread

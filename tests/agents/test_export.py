@@ -92,7 +92,7 @@ def test_a_finished_run_is_published_with_its_config_and_a_card(tmp_path, capsys
     assert parse(["--config", str(path.with_suffix(".yaml"))])[0] == SMALL
     card = path.with_suffix(".md").read_text()
     row = json.loads((run / "result.json").read_text())["scores"][-1]
-    assert f"{row['luck_adjusted_mean']:.2f} ± {row['luck_adjusted_sem']:.2f}" in card
+    assert f"{row['luck_adjusted_mean']:.2f} ± {row['luck_adjusted_mean_sem']:.2f}" in card
     assert "$" not in card
     assert "masked PPO" in card
     assert main([str(run), str(folder)]) == 2

@@ -13,6 +13,7 @@ from agents.report import measure, print_comparison
 from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, spawn_seeds, train
 from yahtzee_env import evaluate, load_policy
+from yahtzee_env.evaluation import METRICS
 from yahtzee_env.policies import POLICIES, ModelPolicy
 
 
@@ -56,12 +57,7 @@ def test_tensorboard_gets_the_usual_scalars(trained):
         "train/loss",
         "train/value_loss",
         "train/ent_coef",
-        "eval/mean_reward",
-        "eval/score_luck_adjusted",
-        "eval/pct_of_optimal",
-        "eval/regret_per_game",
-        "eval/regret_per_game/box_choice",
-        "eval/upper_bonus_rate",
+        *(f"eval/{metric.key}" for metric in METRICS),
         "time/evaluation_share",
         "time/fps",
     ):

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import KEEPS, N_KEEPS
+from yahtzee_env.evaluation.metrics import DECISIONS, measurements
 from yahtzee_env.evaluation.play import Played
 from yahtzee_env.rules import Ruleset
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-DECISIONS = ("box choice", "second reroll", "first reroll")
-"""The kinds of decision, by rolls left: 0, 1, 2."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Z95 = 1.959964
@@ -39,14 +37,14 @@ class CardSummary:
 
     Attributes:
         boxes: each box by name.
-        upper_bonus_rate: the share of games with an upper bonus.
+        upper_bonus_rate: the share of games with an upper bonus; None where the rules have none.
         upper_bonus_mean: upper bonus points a game.
         five_alike_rate: the share of games with points in the five-alike box; None without one.
         extra_bonus_mean: extra five-alike bonus points a game.
     """
 
     boxes: dict[str, BoxSummary]
-    upper_bonus_rate: float
+    upper_bonus_rate: float | None
     upper_bonus_mean: float
     five_alike_rate: float | None
     extra_bonus_mean: float
@@ -63,7 +61,7 @@ class CardSummary:
                 name: BoxSummary(float(scores[:, k].mean()), float((scores[:, k] == 0).mean()))
                 for k, name in enumerate(ruleset.box_names)
             },
-            float((upper_bonus > 0).mean()),
+            float((upper_bonus > 0).mean()) if ruleset.bonus_steps else None,
             float(upper_bonus.mean()),
             None if five is None else float((scores[:, ruleset.box_index(five)] > 0).mean()),
             float(extra.mean()),
@@ -198,8 +196,8 @@ class Evaluation:
         return by_turn
 
     @property
-    def upper_bonus_rate(self) -> float:
-        """The share of games with an upper bonus."""
+    def upper_bonus_rate(self) -> float | None:
+        """The share of games with an upper bonus; None where the rules have none."""
         return self.cards.upper_bonus_rate
 
     @property
@@ -215,18 +213,12 @@ class Evaluation:
             "games": self.games,
             "seed": self.seed,
             "optimum": self.optimum,
-            "mean": self.mean,
+            **measurements(self),
             "std": self.std,
-            "sem": self.sem,
             "ci95": list(self.ci95),
-            "quantiles": {str(q): value for q, value in self.quantiles.items()},
-            "luck_adjusted_mean": self.luck_adjusted_mean,
-            "luck_adjusted_sem": self.luck_adjusted_sem,
             "luck_adjusted_ci95": list(self.luck_adjusted_ci95),
+            "quantiles": {str(q): value for q, value in self.quantiles.items()},
             "control_variate_coefficient": self.coefficient,
-            "pct_of_optimal": self.pct_of_optimal,
-            "regret_per_game": self.regret_per_game,
-            "regret_by_decision": self.regret_by_decision,
             "regret_by_turn": self.regret_by_turn,
             "mistakes": [vars(mistake) for mistake in self.mistakes],
             "cards": _card_dict(self.cards),

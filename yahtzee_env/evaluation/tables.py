@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from yahtzee_env.evaluation.result import DECISIONS, CardSummary, Evaluation
+from yahtzee_env.evaluation.metrics import DECISIONS
+from yahtzee_env.evaluation.result import CardSummary, Evaluation
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -149,7 +150,7 @@ def _headline(result: Evaluation) -> Table:
 def _pay_upper_bonus(results: Sequence[Evaluation]) -> bool:
     """Whether any game earned an upper bonus; where none did, the rules may have none."""
     return any(
-        cards.upper_bonus_rate > 0
+        (cards.upper_bonus_rate or 0) > 0
         for result in results
         for cards in (result.cards, result.optimal_cards)
     )
@@ -249,11 +250,11 @@ def _interval(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.2f} to {ends[1]:.2f}"
 
 
-def _per_cent(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _per_cent(share: float | None) -> str:
+    return f"{100 * (share or 0):.1f}"
 
 
-def _share(share: float) -> str:
+def _share(share: float | None) -> str:
     return f"{_per_cent(share)} %"
 
 
