@@ -17,7 +17,7 @@ from agents.history import History
 from agents.sb3_vec_env import GamesVecEnv
 from yahtzee_env.files import write_beside
 
-FORMAT = "yahtzee-env checkpoint 2"
+FORMAT = "yahtzee-env checkpoint 3"
 
 COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num", "exploration_rate")
 BUFFER = (

@@ -20,23 +20,36 @@ from stable_baselines3.common.vec_env import VecNormalize
 from agents.masked_dqn import MaskableReplayBuffer, MaskableSamples
 from agents.sb3_vec_env import GamesVecEnv
 from yahtzee_env.game import Games
-from yahtzee_env.kernels import GAME
+from yahtzee_env.kernels import GAME, mixed
 from yahtzee_env.rules import Ruleset
 
 
 def redraw(
-    ruleset: Ruleset, before: NDArray[np.void], actions: NDArray[np.int64], redraws: int
+    ruleset: Ruleset,
+    before: NDArray[np.void],
+    rngs: NDArray[np.uint64],
+    actions: NDArray[np.int64],
+    redraws: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """What could follow the actions: observations and action masks.
+    """What could have followed the actions, had the dice fallen differently.
 
-    Both have a row for each redraw of each of the games `before`: all games once, then again. The
-    dice are thrown for this alone. What an action gains does not depend on them.
+    Args:
+        ruleset: the rules.
+        before: (n,) `GAME` records, the games before the actions.
+        rngs: (n,) uint64; the dice depend on these states, but differ from those of the games.
+        actions: (n,) int64.
+        redraws: how often the dice are thrown for each game.
+
+    Returns:
+        Observations and action masks, with a row for each redraw of each game: all games once,
+        then again.
     """
-    games = Games(ruleset, 0)
-    games.records = before
-    others = games.branches(redraws)
-    others.play(np.tile(actions, redraws))
-    return others.observe()
+    games = Games(ruleset, redraws * len(before))
+    games.records[:] = np.tile(before, redraws)
+    copy = np.repeat(np.arange(redraws, dtype=np.uint64), len(before))
+    games.rngs[:] = mixed(~np.tile(rngs, redraws) + copy)
+    games.play(np.tile(actions, redraws))
+    return games.observe()
 
 
 class RedrawRolloutBuffer(MaskableRolloutBuffer):
@@ -47,6 +60,7 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
         redraws: how often the dice of each step are thrown again.
         values_of: tells the values of observations, (n, features).
         before: (steps, n_envs) `GAME` records, the games before each step.
+        rngs: (steps, n_envs) uint64, their generators at that time.
     """
 
     games: GamesVecEnv
@@ -56,11 +70,13 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
     def reset(self) -> None:
         """Forget the steps."""
         self.before = np.zeros((self.buffer_size, self.n_envs), GAME)
+        self.rngs = np.zeros((self.buffer_size, self.n_envs), np.uint64)
         super().reset()
 
     def add(self, *step: Any, **others: Any) -> None:
         """Keep a step that the games have just taken."""
         self.before[self.pos] = self.games.before
+        self.rngs[self.pos] = self.games.rngs_before
         super().add(*step, **others)
 
     def compute_returns_and_advantage(
@@ -80,8 +96,8 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
     def _redrawn_values(self) -> NDArray[np.float32]:
         """(redraws, steps, n_envs): the values of what else could have followed each step."""
         actions = self.actions.astype(np.int64).ravel()
-        before = self.before.ravel()
-        observations, _ = redraw(self.games.ruleset, before, actions, self.redraws)
+        before, rngs = self.before.ravel(), self.rngs.ravel()
+        observations, _ = redraw(self.games.ruleset, before, rngs, actions, self.redraws)
         with torch.no_grad():
             values = self.values_of(torch.from_numpy(observations))
         return values.numpy().reshape(self.redraws, self.buffer_size, self.n_envs)
@@ -114,9 +130,9 @@ class RedrawReplayBuffer(MaskableReplayBuffer):
     def _samples_at(self, at: Any, env: VecNormalize | None) -> MaskableSamples:
         batch = super()._samples_at(at, env)
         before = self.before[at]
-        before["rng"] = np.random.randint(2**63, size=len(before), dtype=np.int64)  # noqa: NPY002
+        rngs = np.random.randint(2**63, size=len(before), dtype=np.uint64)  # noqa: NPY002
         actions = self.actions[at][:, 0].astype(np.int64)
-        observations, masks = redraw(self.games.ruleset, before, actions, self.redraws)
+        observations, masks = redraw(self.games.ruleset, before, rngs, actions, self.redraws)
         throws = 1 + self.redraws
         return batch._replace(
             next_observations=torch.cat([batch.next_observations, torch.from_numpy(observations)]),

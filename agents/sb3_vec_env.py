@@ -14,7 +14,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
-from yahtzee_env import kernels
+from yahtzee_env.envs.settings import MAX_ILLEGAL
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.observation import observation_bounds
@@ -42,6 +42,7 @@ class GamesVecEnv(VecEnv):
     Attributes:
         ruleset: the rules.
         before: (n_envs,) `GAME` records, the games as they were before the latest step.
+        rngs_before: (n_envs,) uint64, their generators at that time.
         finished_games: how many games have ended.
         illegal_actions: how many actions were illegal.
     """
@@ -60,8 +61,10 @@ class GamesVecEnv(VecEnv):
         self.masks = masks
         self._games = Games(self.ruleset, n_envs)
         self.before = self._games.records.copy()
+        self.rngs_before = self._games.rngs.copy()
         self._masks = np.zeros((n_envs, self._games.n_actions), bool)
         self._lengths = np.zeros(n_envs, np.int64)
+        self._illegal = np.zeros(n_envs, np.int64)
         self.finished_games = self.illegal_actions = 0
         self._actions = np.zeros(n_envs, np.int64)
         self._seeded = False
@@ -76,7 +79,7 @@ class GamesVecEnv(VecEnv):
         """Begin every game anew, with the seeds given to `seed` if any."""
         self._seed_games()
         self._games.start()
-        self._lengths[:] = 0
+        self._lengths[:] = self._illegal[:] = 0
         return self._observe()
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
@@ -90,8 +93,15 @@ class GamesVecEnv(VecEnv):
             ValueError: if an action is illegal; then nothing has changed.
         """
         self.before[:] = self._games.records
-        points, truncated = self._play() if self.masks else self._attempt()
+        self.rngs_before[:] = self._games.rngs
+        if self.masks:
+            self._games.check_legal(self._actions)
+        points, illegal = self._games.step(self._actions)
+        points[illegal] = ILLEGAL_POINTS
         self._lengths += 1
+        self._illegal += illegal
+        self.illegal_actions += int(illegal.sum())
+        truncated = self._illegal >= MAX_ILLEGAL
         dones = self._games.over | truncated
         # The algorithms only read infos, so all games that go on can share one empty dictionary.
         infos: list[dict[str, Any]] = [{}] * self.num_envs
@@ -104,7 +114,9 @@ class GamesVecEnv(VecEnv):
         """Copies of all that decides how the games go on."""
         return {
             "records": self._games.records.view(np.uint8).copy(),
+            "rngs": self._games.rngs.copy(),
             "lengths": self._lengths.copy(),
+            "illegal": self._illegal.copy(),
             "counts": np.array([self.finished_games, self.illegal_actions]),
         }
 
@@ -117,7 +129,9 @@ class GamesVecEnv(VecEnv):
         if len(state["lengths"]) != self.num_envs:
             raise ValueError(f"the state is of {len(state['lengths'])} games, not {self.num_envs}")
         self._games.records[:] = state["records"].view(self._games.records.dtype)
+        self._games.rngs[:] = state["rngs"]
         self._lengths[:] = state["lengths"]
+        self._illegal[:] = state["illegal"]
         self.finished_games, self.illegal_actions = state["counts"].tolist()
         self._seeded = True
         return self._observe()
@@ -157,28 +171,6 @@ class GamesVecEnv(VecEnv):
         self._seeded = True
         self._reset_seeds()
 
-    def _play(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Carry the actions out; returns the points and that no game was cut off."""
-        return self._games.play(self._actions), np.zeros(self.num_envs, bool)
-
-    def _attempt(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The same where actions may be illegal: returns the points and which games were cut."""
-        points = np.empty(self.num_envs)
-        restart, over, truncated, illegal = np.zeros((4, self.num_envs), bool)
-        kernels.step_games(
-            self._games.compiled,
-            self._games.records,
-            self._actions,
-            restart,
-            ILLEGAL_POINTS,
-            points,
-            over,
-            truncated,
-            illegal,
-        )
-        self.illegal_actions += int(illegal.sum())
-        return points, truncated & ~over
-
     def _observe(self) -> NDArray[np.float32]:
         observations, masks = self._games.observe()
         self._masks = masks.view(bool) if self.masks else np.ones_like(masks, bool)
@@ -203,5 +195,5 @@ class GamesVecEnv(VecEnv):
                 "TimeLimit.truncated": bool(truncated[i]),
             }
         ended.start()
-        self._games.records[dones] = ended.records
-        self._lengths[dones] = 0
+        self._games.records[dones], self._games.rngs[dones] = ended.records, ended.rngs
+        self._lengths[dones] = self._illegal[dones] = 0

@@ -141,7 +141,7 @@ def optimal_games() -> float:
     games.start()
     start = time.process_time()
     while len(games):
-        games.play(policy.act(games, rng))
+        games.play(policy.act(games.positions(), rng))
         games = games.select(~games.over)
     return OPTIMAL_GAMES / (time.process_time() - start)
 

@@ -1,8 +1,9 @@
-"""Seeds, copies and the dice: what of the environment is random, and what is not."""
+"""Seeds, copies and dice: what is random, what is reproducible, and what a policy can know."""
 
 import copy
 import pickle
 import random
+import sys
 from collections import Counter
 
 import gymnasium as gym
@@ -21,7 +22,8 @@ from helpers import (
     without,
 )
 
-from yahtzee_env import State
+from yahtzee_env import State, evaluate
+from yahtzee_env.game import Games
 
 
 def test_one_seed_gives_the_same_games_with_plain_resets_between(ruleset):
@@ -156,3 +158,101 @@ def test_random_legal_play_scores_the_published_average():
         steps += 1
     assert steps <= 39
     assert abs(games.records["score"].mean() - 46.55) <= 0.75
+
+
+# What a policy can know.
+
+
+def arrays_in(thing, seen):
+    """All arrays that can be reached from an object by attributes and `base`."""
+    if id(thing) in seen:
+        return
+    seen[id(thing)] = thing
+    if isinstance(thing, np.ndarray):
+        yield thing
+        yield from arrays_in(thing.base, seen)
+    for value in getattr(thing, "__dict__", {}).values():
+        yield from arrays_in(value, seen)
+
+
+def test_positions_contain_nothing_of_the_generators():
+    games = started("yahtzee", 50, seed=3)
+    positions = games.positions()
+    for view in (
+        positions,
+        positions.select(np.arange(50)),
+        copy.deepcopy(positions),
+        pickle.loads(pickle.dumps(positions)),
+    ):
+        assert not isinstance(view, Games)
+        for array in arrays_in(view, {}):
+            assert not np.shares_memory(array, games.rngs)
+            assert not np.shares_memory(array, games.records)
+        content = pickle.dumps(view)
+        assert not any(int(rng).to_bytes(8, sys.byteorder) in content for rng in games.rngs)
+
+
+def test_changing_positions_changes_no_game():
+    games = started("yahtzee", 5, seed=3)
+    before = games.records.copy()
+    games.positions().records["score"] = 1000
+    np.testing.assert_array_equal(games.records, before)
+
+
+def test_branches_depend_only_on_the_positions_and_the_generator_passed():
+    games = started("yahtzee", 20, seed=3)
+    other = started("yahtzee", 20, seed=4)
+    other.records[:] = games.records
+    rolls = [
+        played(positions.branches(30, np.random.default_rng(seed)))
+        for positions, seed in ((games, 1), (games.positions(), 1), (other, 1), (games, 2))
+    ]
+    np.testing.assert_array_equal(rolls[0], rolls[1])
+    np.testing.assert_array_equal(rolls[0], rolls[2])
+    assert (rolls[0] != rolls[3]).mean() > 0.9
+    # The game itself goes the way of a branch only by chance.
+    assert (rolls[0].reshape(30, 20) == played(games)).mean() < 0.1
+
+
+def played(games):
+    """The rolls after throwing all dice again."""
+    games.play(np.zeros(len(games), np.int64))
+    return games.records["roll"]
+
+
+class BranchingPolicy:
+    """Tries each box by one branch with random dice; shows what it is given to `seen`."""
+
+    name = "branching"
+    deterministic = False
+
+    def __init__(self):
+        self.seen = []
+
+    def act(self, positions, rng):
+        self.seen.append((positions, rng.bit_generator.seed_seq))
+        branches = positions.branches(1, rng)
+        branches.play(branches.random_actions(rng))
+        actions = positions.random_actions(rng)
+        return np.where(branches.payments().max(axis=1) > 20, actions, masked_last(positions))
+
+
+def masked_last(positions):
+    """The last legal action of each position."""
+    masks = positions.masks()
+    return masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+
+
+def test_evaluation_of_a_policy_that_branches_is_reproducible():
+    results = [evaluate(BranchingPolicy(), games=50, seed=seed) for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(results[0].scores, results[1].scores)
+    assert (results[0].scores != results[2].scores).any()
+
+
+def test_evaluation_gives_a_policy_neither_games_nor_the_seed_of_the_dice():
+    policies = BranchingPolicy(), BranchingPolicy()
+    for seed, policy in enumerate(policies):
+        evaluate(policy, games=20, seed=seed)
+        assert not any(isinstance(positions, Games) for positions, _ in policy.seen)
+    (_, one), (_, other) = (policy.seen[0] for policy in policies)
+    assert (one.entropy, one.spawn_key) == (other.entropy, other.spawn_key)

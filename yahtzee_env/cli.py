@@ -16,7 +16,7 @@ from yahtzee_env.bench import measure_speed
 from yahtzee_env.evaluation import PolicyValue, compare, evaluate, policy_value
 from yahtzee_env.evaluation.tables import INSTALL, plain_table, rich_table
 from yahtzee_env.family import RULESETS, get_ruleset
-from yahtzee_env.game import Games, State, check_state
+from yahtzee_env.game import Positions, State, check_state
 from yahtzee_env.kernels import REROLLS
 from yahtzee_env.policies import AGENTS, POLICIES, Policy, load_policy
 from yahtzee_env.rules import Ruleset
@@ -198,17 +198,16 @@ def _solve(options: Any) -> Report:
 def _advise(options: Any) -> Report:
     ruleset: Ruleset = options.ruleset
     state = _state(options)
-    games = Games(ruleset, 1)
-    games.set_state(state)
-    values = solve(ruleset).action_values(games)[0]
-    score = int(games.records["score"][0])
+    position = Positions.of(ruleset, state)
+    values = solve(ruleset).action_values(position)[0]
+    score = int(position.records["score"][0])
     legal = np.flatnonzero(~np.isnan(values))
     order = legal[np.argsort(-values[legal], kind="stable")][: options.top].tolist()
     best = values[order[0]]
     actions = [
         {
             "action": action,
-            "description": games.describe(action),
+            "description": position.describe(action),
             "value": float(values[action]),
             "expected_total": float(score + values[action]),
             "cost": float(best - values[action]),

@@ -1,25 +1,29 @@
-"""Games of one rule set: positions for people (`State`) and arrays of games (`Games`)."""
+"""Games of one rule set: single positions (`State`) and arrays of them (`Positions`, `Games`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env import kernels
+from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import FIVE_ALIKE, N_HOLDS, ROLLS, hold_code, kept_faces, roll_index
 from yahtzee_env.kernels import GAME, REROLLS
 from yahtzee_env.observation import observation_names, observe_games
 from yahtzee_env.rules import Box, Ruleset
-from yahtzee_env.tables import compile_ruleset
+
+Kind = TypeVar("Kind", bound="Positions")
+
+_OF_THE_RULES = ("ruleset", "compiled", "n_actions", "n_features")
 
 
 @dataclass(frozen=True)
 class State:
-    """A position: the dice, the rerolls left this turn, and the score card.
+    """One position in readable form: the dice, the rerolls left this turn, and the score card.
 
     Attributes:
         dice: five faces, in any order.
@@ -37,21 +41,38 @@ class State:
         return hash((self.dice, self.rolls_left, frozenset(self.card.items()), self.extra_bonuses))
 
 
-class Games:
-    """Games of one rule set side by side: what every environment and evaluation plays on.
+class Positions:
+    """Positions of games of one rule set: everything that a policy may know of them.
+
+    The generators that throw the dice are not part of it; see `Games`.
+
+    Args:
+        ruleset: the rules.
+        records: the positions, (n,) `kernels.GAME` records; the array is not copied.
 
     Attributes:
         ruleset: the rules.
-        compiled: the rules as the kernels read them, an array of one `tables.TABLES` record.
-        records: the games, an array of `kernels.GAME` records.
+        compiled: the rules as the kernels read them, an array of one `compiled.RULES` record.
+        records: the positions, (n,) `kernels.GAME` records.
+        n_actions: the number of actions.
+        n_features: the number of features of an observation.
     """
 
-    def __init__(self, ruleset: Ruleset, n: int) -> None:
+    def __init__(self, ruleset: Ruleset, records: NDArray[np.void]) -> None:
         self.ruleset = ruleset
         self.compiled = compile_ruleset(ruleset)
-        self.records = np.zeros(n, GAME)
+        self.records = records
         self.n_actions = N_HOLDS + len(ruleset.boxes)
         self.n_features = len(observation_names(ruleset))
+
+    @staticmethod
+    def of(ruleset: Ruleset, *states: State) -> Positions:
+        """The positions that states describe.
+
+        Raises:
+            ValueError: if a state cannot occur under the rules.
+        """
+        return Positions(ruleset, np.array([_record(ruleset, state) for state in states], GAME))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "compiled"}
@@ -62,28 +83,26 @@ class Games:
     def __len__(self) -> int:
         return len(self.records)
 
-    def select(self, which: NDArray[Any]) -> Games:
-        """Copies of some of the games, by bool mask or by indices."""
-        games = Games(self.ruleset, 0)
-        games.records = self.records[which]
-        return games
+    def select(self, which: NDArray[Any]) -> Positions:
+        """Copies of some of the positions, by bool mask or by indices."""
+        return self._with(Positions, self.records[which])
 
-    def branches(self, n: int) -> Games:
-        """Each game n times, alike but for the dice to come: all games once, then again."""
-        branches = Games(self.ruleset, 0)
-        branches.records = np.tile(self.records, n)
-        copy = np.repeat(np.arange(n, dtype=np.uint64), len(self))
-        branches.records["rng"] = kernels.mixed(~branches.records["rng"] + copy)
+    def branches(self, n: int, rng: np.random.Generator) -> Games:
+        """Games that continue each position n times: all positions once, then again.
+
+        Their dice are drawn from `rng`, independent of the dice of any other games.
+        """
+        branches = self._with(Games, np.tile(self.records, n))
+        branches.rngs = np.empty(len(branches), np.uint64)
+        branches.seed(rng)
         return branches
 
-    def seed(self, rng: np.random.Generator, i: int | None = None) -> None:
-        """Give game `i`, or every game, a generator state drawn from `rng`."""
-        records = self.records if i is None else self.records[i : i + 1]
-        records["rng"] = rng.integers(2**64, size=len(records), dtype=np.uint64)
-
-    def start(self) -> None:
-        """Begin every game with its first roll; the games' generators go on."""
-        kernels.start_games(self.records)
+    def _with(self, kind: type[Kind], records: NDArray[np.void]) -> Kind:
+        """Positions or games of the same rules, without looking up what depends on these."""
+        others = kind.__new__(kind)
+        shared = {name: vars(self)[name] for name in _OF_THE_RULES}
+        vars(others).update(shared, records=records)
+        return others
 
     @property
     def over(self) -> NDArray[np.bool_]:
@@ -92,14 +111,14 @@ class Games:
         return over
 
     def observe(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """New arrays of the observations, (n, features) float32, and action masks, (n, actions)."""
+        """New arrays of observations, (n, features) float32, and action masks, (n, actions)."""
         observations = np.empty((len(self), self.n_features), np.float32)
         masks = np.empty((len(self), self.n_actions), np.int8)
         observe_games(self.compiled, self.records, observations, masks)
         return observations, masks
 
     def masks(self) -> NDArray[np.int8]:
-        """(n, actions) int8: 1 for each legal action."""
+        """(n, actions) int8: 1 for each legal action; all 0 when the game is over."""
         masks = np.empty((len(self), self.n_actions), np.int8)
         kernels.write_masks(self.compiled, self.records, masks)
         return masks
@@ -123,29 +142,25 @@ class Games:
         kernels.draw_actions(self.compiled, self.records, seed, actions)
         return actions
 
-    def check_legal(self, actions: NDArray[np.int64], skip: NDArray[np.bool_]) -> None:
-        """Refuse illegal actions, those of the games to skip aside.
+    def check_legal(
+        self, actions: NDArray[np.int64], skip: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Refuse illegal actions.
+
+        Args:
+            actions: (n,) int64.
+            skip: (n,) bool, the games whose actions are not checked; by default the finished ones.
 
         Raises:
             ValueError: naming the first illegal action and why it is illegal.
         """
+        skip = self.over if skip is None else skip
         i = kernels.first_illegal(self.compiled, self.records, actions, skip)
         if i >= 0:
             raise ValueError(self.why_illegal(int(actions[i]), i))
 
-    def play(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Carry out an action in every game that is not over; returns the points gained, (n,).
-
-        Raises:
-            ValueError: if an action is illegal; then nothing has changed.
-        """
-        self.check_legal(actions, self.over)
-        gained = np.empty(len(self))
-        kernels.play_games(self.compiled, self.records, actions, gained)
-        return gained
-
     def state(self, i: int = 0) -> State:
-        """The position of game `i`."""
+        """Position `i` in readable form."""
         record = self.records[i]
         card = {
             name: int(record["scores"][k])
@@ -154,32 +169,6 @@ class Games:
         }
         dice = tuple(ROLLS[record["roll"]].tolist())
         return State(dice, int(record["rolls_left"]), card, int(record["extra_bonuses"]))
-
-    def set_state(self, state: State, i: int = 0) -> None:
-        """Put game `i` into a position; its generator goes on from where it is.
-
-        Raises:
-            ValueError: if the state cannot occur under the rules; then nothing has changed.
-        """
-        check_state(self.ruleset, state)
-        record = np.zeros(1, GAME)[0]
-        record["rng"] = self.records["rng"][i]
-        record["roll"] = roll_index(state.dice)
-        record["rolls_left"] = state.rolls_left
-        record["extra_bonuses"] = state.extra_bonuses
-        for name, points in state.card.items():
-            k = self.ruleset.box_index(name)
-            record["filled"] |= 1 << k
-            record["scores"][k] = points
-            record["upper"] += points if self.ruleset.boxes[k].face else 0
-        holds_points = state.card.get(self.ruleset.five_alike_box or "", 0) > 0
-        record["five_scored"] = self.ruleset.tracks_five_alike and holds_points
-        record["score"] = (
-            record["scores"].sum()
-            + sum(pays for at, pays in self.ruleset.bonus_steps if record["upper"] >= at)
-            + state.extra_bonuses * self.ruleset.extra_bonus
-        )
-        self.records[i] = record
 
     def hold_action(self, keep: Sequence[int], i: int = 0) -> int:
         """The action of game `i` that keeps these faces and rolls the other dice again.
@@ -193,7 +182,7 @@ class Games:
         """The action that fills a box.
 
         Raises:
-            ValueError: if there is no such box.
+            ValueError: for an unknown box.
         """
         return N_HOLDS + self.ruleset.box_index(box)
 
@@ -201,7 +190,7 @@ class Games:
         """What an action does in game `i`, in words.
 
         Raises:
-            ValueError: if the action is not one of the action space.
+            ValueError: for a number outside the action space.
         """
         if not 0 <= action < self.n_actions:
             raise ValueError(f"an action is a number from 0 to {self.n_actions - 1}, not {action}")
@@ -223,6 +212,109 @@ class Games:
             return text + "the box is filled"
         legal = [self.ruleset.box_names[k] for k in np.flatnonzero(self.masks()[i, N_HOLDS:])]
         return text + f"the rules allow only {', '.join(legal)} now"
+
+
+class Games(Positions):
+    """Games of one rule set with the generators of their dice.
+
+    All environments and evaluations play on it. To a policy they pass `positions()`, which does
+    not reveal the coming dice.
+
+    Args:
+        ruleset: the rules.
+        n: the number of games.
+
+    Attributes:
+        rngs: (n,) uint64, the state of each game's generator.
+    """
+
+    def __init__(self, ruleset: Ruleset, n: int) -> None:
+        super().__init__(ruleset, np.zeros(n, GAME))
+        self.rngs = np.zeros(n, np.uint64)
+
+    def positions(self) -> Positions:
+        """A copy of the positions, without the generators."""
+        return self._with(Positions, self.records.copy())
+
+    def select(self, which: NDArray[Any]) -> Games:
+        """Copies of some of the games, by bool mask or by indices."""
+        games = self._with(Games, self.records[which])
+        games.rngs = self.rngs[which]
+        return games
+
+    def seed(self, rng: np.random.Generator, i: int | None = None) -> None:
+        """Draw the generator state of game `i`, or of every game, from `rng`."""
+        rngs = self.rngs if i is None else self.rngs[i : i + 1]
+        rngs[:] = rng.integers(2**64, size=len(rngs), dtype=np.uint64)
+
+    def start(self) -> None:
+        """Begin every game with its first roll."""
+        kernels.start_games(self.records, self.rngs)
+
+    def step(
+        self, actions: NDArray[np.int64], restart: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Carry out the legal actions; an illegal one changes nothing.
+
+        Args:
+            actions: (n,) int64.
+            restart: (n,) bool, the games that begin again instead; none by default.
+
+        Returns:
+            (n,) float64, the points gained, and (n,) bool, which actions were illegal. In a
+            finished game every action is.
+
+        Raises:
+            ValueError: for a number outside the action space; then nothing has changed.
+        """
+        n = len(self)
+        gained, illegal = np.empty(n), np.empty(n, np.bool_)
+        restart = np.zeros(n, np.bool_) if restart is None else restart
+        i = kernels.step_games(
+            self.compiled, self.records, self.rngs, actions, restart, gained, illegal
+        )
+        if i >= 0:
+            raise ValueError(f"an action is 0 to {self.n_actions - 1}, not {actions[i]}")
+        return gained, illegal
+
+    def play(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Carry out an action in every unfinished game; returns the points gained, (n,) float64.
+
+        Raises:
+            ValueError: if an action is illegal; then nothing has changed.
+        """
+        self.check_legal(actions)
+        return self.step(actions)[0]
+
+    def set_state(self, state: State, i: int = 0) -> None:
+        """Put game `i` into a position; its generator stays as it is.
+
+        Raises:
+            ValueError: if the state cannot occur under the rules; then nothing has changed.
+        """
+        self.records[i] = _record(self.ruleset, state)
+
+
+def _record(ruleset: Ruleset, state: State) -> np.void:
+    """The `GAME` record of a state."""
+    check_state(ruleset, state)
+    record = np.zeros(1, GAME)[0]
+    record["roll"] = roll_index(state.dice)
+    record["rolls_left"] = state.rolls_left
+    record["extra_bonuses"] = state.extra_bonuses
+    for name, points in state.card.items():
+        k = ruleset.box_index(name)
+        record["filled"] |= 1 << k
+        record["scores"][k] = points
+        record["upper"] += points if ruleset.boxes[k].face else 0
+    holds_points = state.card.get(ruleset.five_alike_box or "", 0) > 0
+    record["five_scored"] = ruleset.tracks_five_alike and holds_points
+    record["score"] = (
+        record["scores"].sum()
+        + sum(pays for at, pays in ruleset.bonus_steps if record["upper"] >= at)
+        + state.extra_bonuses * ruleset.extra_bonus
+    )
+    return cast(np.void, record)
 
 
 def check_state(ruleset: Ruleset, state: State) -> None:

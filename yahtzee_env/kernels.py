@@ -1,14 +1,18 @@
 """The rules at work: legality, dice, filling a box; single games and arrays of games.
 
-A game is one `GAME` record. The small functions take the parts of a game that they depend on, so
-that the environments, the evaluation and the solver all read the same rules; those that change a
-game take the record. Actions 0 to 30 are hold codes (see `dice`), action ``31 + k`` fills box k.
+A game is one `GAME` record. The small functions take only the parts of a game that they depend on,
+so that the environments, the evaluation and the solver share them; functions that change a game
+take the record. Actions 0 to 30 are hold codes (see `dice`), action ``31 + k`` fills box k.
+
+Random numbers come from a generator `rng` that the caller passes: an array of one uint64, the state
+of splitmix64.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from yahtzee_env.compiled import JOKER_CODES
 from yahtzee_env.dice import (
     DRAW_CODE,
     FIVE_ALIKE,
@@ -22,11 +26,9 @@ from yahtzee_env.dice import (
 )
 from yahtzee_env.jit import kernel
 from yahtzee_env.rules import MAX_BOXES
-from yahtzee_env.tables import JOKER_CODES
 
 GAME = np.dtype(
     [
-        ("rng", "u8"),  # the game's generator, splitmix64
         ("score", "i4"),  # all points so far
         ("filled", "i4"),  # bit k: box k is filled
         ("upper", "i4"),  # sum of the upper boxes, without bonus
@@ -34,16 +36,12 @@ GAME = np.dtype(
         ("rolls_left", "i1"),
         ("five_scored", "i1"),  # 1 while the five-alike box holds points, where that matters
         ("extra_bonuses", "i2"),  # how often the extra bonus was paid
-        ("illegal", "i2"),  # illegal actions of this episode
         ("scores", "i2", (MAX_BOXES,)),  # 0 in open boxes
     ],
     align=True,
 )
 
 REROLLS = 2
-MAX_ILLEGAL = 100
-"""Illegal actions after which an episode is truncated."""
-
 MAX_UPPER = 2**30
 """Above every upper total."""
 
@@ -77,231 +75,211 @@ def below(number, bound):
 
 
 @kernel
-def throw(game, hold):
+def throw(game, hold, rng):
     """Throw the dice again that `hold` does not keep; hold 0 throws all five."""
-    game.rng += _GOLDEN
-    drawn = below(mixed(game.rng), _OUTCOMES[THROWN[hold]])
+    rng[0] += _GOLDEN
+    drawn = below(mixed(rng[0]), _OUTCOMES[THROWN[hold]])
     game.roll = ROLL_OF_CODE[KEEP_CODE[game.roll, hold] + DRAW_CODE[drawn]]
 
 
 @kernel
-def is_joker(tables, filled, five_scored, roll):
+def is_joker(rules, filled, five_scored, roll):
     """Whether the roll is five alike under the joker rule: the five-alike box is filled."""
-    if tables.joker == NO_JOKER or FIVE_ALIKE[roll] == 0:
+    if rules.joker == NO_JOKER or FIVE_ALIKE[roll] == 0:
         return False
-    if filled >> tables.five_alike_box & 1 == 0:
+    if filled >> rules.five_alike_box & 1 == 0:
         return False
-    return five_scored != 0 or tables.joker_after_zero != 0
+    return five_scored != 0 or rules.joker_after_zero != 0
 
 
 @kernel
-def pays_as_joker(tables, filled, five_scored, roll):
+def pays_as_joker(rules, filled, five_scored, roll):
     """1 where the boxes pay their joker scores, else 0."""
-    if not is_joker(tables, filled, five_scored, roll):
+    if not is_joker(rules, filled, five_scored, roll):
         return 0
-    return filled >> tables.box_of_face[FIVE_ALIKE[roll]] & 1
+    return filled >> rules.box_of_face[FIVE_ALIKE[roll]] & 1
 
 
 @kernel
-def fillable_boxes(tables, filled):
+def fillable_boxes(rules, filled):
     """The set of boxes that may be filled with any roll but a joker, as bits."""
-    choice = tables.all_boxes & ~filled
-    if tables.upper_first and choice & tables.upper_boxes:
-        choice &= tables.upper_boxes
+    choice = rules.all_boxes & ~filled
+    if rules.upper_first and choice & rules.upper_boxes:
+        choice &= rules.upper_boxes
     return choice
 
 
 @kernel
-def legal_boxes(tables, filled, five_scored, roll):
+def legal_boxes(rules, filled, five_scored, roll):
     """The set of boxes that may be filled with the roll, as bits."""
-    choice = fillable_boxes(tables, filled)
-    if tables.joker == _FORCED and is_joker(tables, filled, five_scored, roll):
-        matching = 1 << tables.box_of_face[FIVE_ALIKE[roll]]
+    choice = fillable_boxes(rules, filled)
+    if rules.joker == _FORCED and is_joker(rules, filled, five_scored, roll):
+        matching = 1 << rules.box_of_face[FIVE_ALIKE[roll]]
         if choice & matching:
             return matching
-        if choice & ~tables.upper_boxes:
-            return choice & ~tables.upper_boxes
+        if choice & ~rules.upper_boxes:
+            return choice & ~rules.upper_boxes
     return choice
 
 
 @kernel
-def extra_bonus(tables, five_scored, roll):
+def extra_bonus(rules, five_scored, roll):
     """The extra bonus that five alike earn in whatever box."""
     if five_scored != 0 and FIVE_ALIKE[roll] != 0:
-        return tables.extra_bonus
+        return rules.extra_bonus
     return 0
 
 
 @kernel
-def upper_bonus(tables, before, after):
+def upper_bonus(rules, before, after):
     """The bonus for taking the upper total from `before` to `after`."""
     bonus = 0
-    for step in range(tables.n_steps):
-        if before < tables.step_at[step] <= after:
-            bonus += tables.step_pays[step]
+    for step in range(rules.n_steps):
+        if before < rules.step_at[step] <= after:
+            bonus += rules.step_pays[step]
     return bonus
 
 
 @kernel
-def next_step(tables, upper):
+def next_step(rules, upper):
     """The upper total that the next bonus step asks for; out of reach where there is none."""
-    for step in range(tables.n_steps):
-        if upper < tables.step_at[step]:
-            return tables.step_at[step]
+    for step in range(rules.n_steps):
+        if upper < rules.step_at[step]:
+            return rules.step_at[step]
     return np.int32(MAX_UPPER)
 
 
 @kernel
-def start(game):
-    """Begin a new game with its first roll; the generator goes on."""
+def start(game, rng):
+    """Begin a new game with its first roll."""
     game.score = 0
     game.filled = 0
     game.upper = 0
     game.five_scored = 0
     game.extra_bonuses = 0
-    game.illegal = 0
     game.scores[:] = 0
     game.rolls_left = REROLLS
     game.roll = 0
-    throw(game, 0)
+    throw(game, 0, rng)
 
 
 @kernel
-def is_over(tables, game):
+def is_over(rules, game):
     """Whether the card is full."""
-    return game.filled == tables.all_boxes
+    return game.filled == rules.all_boxes
 
 
 @kernel
-def is_legal(tables, game, action):
+def is_legal(rules, game, action):
     """Whether the rules allow the action now; any whole number may be asked about."""
-    if action < 0 or action >= N_HOLDS + tables.n_boxes:
+    if action < 0 or action >= N_HOLDS + rules.n_boxes:
         return False
     if action < N_HOLDS:
         return game.rolls_left > 0 and HOLD_LEGAL[game.roll, action] != 0
-    boxes = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+    boxes = legal_boxes(rules, game.filled, game.five_scored, game.roll)
     return boxes >> (action - N_HOLDS) & 1 != 0
 
 
 @kernel
-def placed(tables, filled, five_scored, upper, roll, box):
+def placed(rules, filled, five_scored, upper, roll, box):
     """Filling a box: its points, the points gained in all, and upper, five_scored thereafter."""
-    points = np.int32(tables.points[pays_as_joker(tables, filled, five_scored, roll), roll, box])
-    gained = points + extra_bonus(tables, five_scored, roll)
-    if tables.upper_face[box] != 0:
-        gained += upper_bonus(tables, upper, upper + points)
+    points = np.int32(rules.points[pays_as_joker(rules, filled, five_scored, roll), roll, box])
+    gained = points + extra_bonus(rules, five_scored, roll)
+    if rules.upper_face[box] != 0:
+        gained += upper_bonus(rules, upper, upper + points)
         upper += points
-    if tables.tracks_five_alike != 0 and box == tables.five_alike_box and points > 0:
+    if rules.tracks_five_alike != 0 and box == rules.five_alike_box and points > 0:
         five_scored = 1
     return points, gained, upper, five_scored
 
 
 @kernel
-def fill(tables, game, box):
-    """Fill a box and go on to the next turn; returns the points gained."""
-    if extra_bonus(tables, game.five_scored, game.roll) != 0:
+def fill(rules, game, box, rng):
+    """Fill a box and begin the next turn; returns the points gained."""
+    if extra_bonus(rules, game.five_scored, game.roll) != 0:
         game.extra_bonuses += 1
     points, gained, upper, five_scored = placed(
-        tables, game.filled, game.five_scored, game.upper, game.roll, box
+        rules, game.filled, game.five_scored, game.upper, game.roll, box
     )
     game.upper = upper
     game.five_scored = five_scored
     game.scores[box] = points
     game.filled |= 1 << box
     game.score += gained
-    if is_over(tables, game):
+    if is_over(rules, game):
         game.rolls_left = 0
     else:
         game.rolls_left = REROLLS
-        throw(game, 0)
+        throw(game, 0, rng)
     return gained
 
 
 @kernel
-def apply(tables, game, action):
+def apply(rules, game, action, rng):
     """Carry out a legal action; returns the points gained."""
     if action >= N_HOLDS:
-        return fill(tables, game, action - N_HOLDS)
+        return fill(rules, game, action - N_HOLDS, rng)
     game.rolls_left -= 1
-    throw(game, action)
+    throw(game, action, rng)
     return 0
 
 
-# Arrays of games.
+# Arrays of games; `rngs` holds the generator of each.
 
 
 @kernel
-def start_games(games):
+def start_games(games, rngs):
     """Begin every game."""
     for i in range(len(games)):
-        start(games[i])
+        start(games[i], rngs[i : i + 1])
 
 
 @kernel
 def first_illegal(compiled, games, actions, skip):
-    """The first game whose action the rules forbid, those to skip aside; -1 for none."""
-    tables = compiled[0]
+    """The index of the first illegal action, -1 for none; games in `skip` are not checked."""
+    rules = compiled[0]
     for i in range(len(games)):
-        if not skip[i] and not is_legal(tables, games[i], actions[i]):
+        if not skip[i] and not is_legal(rules, games[i], actions[i]):
             return i
     return -1
 
 
 @kernel
-def play_games(compiled, games, actions, gained):
-    """Carry out a legal action in every game that is not over; writes the points gained."""
-    tables = compiled[0]
-    for i in range(len(games)):
-        gained[i] = 0.0
-        if not is_over(tables, games[i]):
-            gained[i] = apply(tables, games[i], actions[i])
+def step_games(compiled, games, rngs, actions, restart, gained, illegal):
+    """Carry out the legal actions; illegal ones change nothing.
 
-
-@kernel
-def step_games(
-    compiled, games, actions, restart, illegal_reward, rewards, over, truncated, illegal
-):
-    """One step of every game; returns the number of illegal actions.
-
-    Games marked in `restart` begin anew instead. An illegal action changes nothing but the
-    game's count of them. Writes rewards, whether each game is over, was truncated, and whether
-    its action was illegal. A number that is no action at all stops everything before the first
-    change: then the result is -1 less the number of the game.
+    Games marked in `restart` begin again instead. Writes the points gained and which actions were
+    illegal. Returns -1, or the index of the first number outside the action space; then nothing
+    has changed.
     """
-    tables = compiled[0]
-    n_actions = N_HOLDS + tables.n_boxes
+    rules = compiled[0]
+    n_actions = N_HOLDS + rules.n_boxes
     for i in range(len(games)):
         if (actions[i] < 0 or actions[i] >= n_actions) and not restart[i]:
-            return -1 - i
-    n_illegal = 0
+            return i
     for i in range(len(games)):
-        game = games[i]
-        rewards[i] = 0.0
+        game, rng = games[i], rngs[i : i + 1]
+        gained[i] = 0.0
         illegal[i] = False
         if restart[i]:
-            start(game)
-        elif is_legal(tables, game, actions[i]):
-            rewards[i] = apply(tables, game, actions[i])
+            start(game, rng)
+        elif is_legal(rules, game, actions[i]):
+            gained[i] = apply(rules, game, actions[i], rng)
         else:
-            game.illegal += 1
             illegal[i] = True
-            rewards[i] = illegal_reward
-            n_illegal += 1
-        over[i] = is_over(tables, game)
-        truncated[i] = game.illegal >= MAX_ILLEGAL
-    return n_illegal
+    return -1
 
 
 @kernel
 def write_masks(compiled, games, masks):
     """Write each game's action mask, a row of ``31 + n_boxes`` int8; all 0 when it is over."""
-    tables = compiled[0]
-    n_boxes = tables.n_boxes
+    rules = compiled[0]
+    n_boxes = rules.n_boxes
     for i in range(len(games)):
         game = games[i]
         # Read before the loops, so that LLVM makes the loops vector moves.
         roll, can_hold = game.roll, np.int8(game.rolls_left > 0)
-        legal = legal_boxes(tables, game.filled, game.five_scored, roll)
+        legal = legal_boxes(rules, game.filled, game.five_scored, roll)
         for hold in range(N_HOLDS):
             masks[i, hold] = HOLD_LEGAL[roll, hold] & -can_hold
         for k in range(n_boxes):
@@ -311,15 +289,15 @@ def write_masks(compiled, games, masks):
 @kernel
 def write_payments(compiled, games, payments):
     """Write the points that filling each box would gain; -1 where it is illegal."""
-    tables = compiled[0]
+    rules = compiled[0]
     for i in range(len(games)):
         game = games[i]
-        legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
-        for box in range(tables.n_boxes):
+        legal = legal_boxes(rules, game.filled, game.five_scored, game.roll)
+        for box in range(rules.n_boxes):
             payments[i, box] = -1
             if legal >> box & 1:
                 card = (game.filled, game.five_scored, game.upper)
-                _, payments[i, box], _, _ = placed(tables, *card, game.roll, box)
+                _, payments[i, box], _, _ = placed(rules, *card, game.roll, box)
 
 
 @kernel
@@ -333,12 +311,12 @@ def find_jokers(compiled, games, jokers):
 @kernel
 def draw_actions(compiled, games, seed, actions):
     """Write a uniformly random legal action of each game, 0 where it is over."""
-    tables = compiled[0]
+    rules = compiled[0]
     state = seed
     for i in range(len(games)):
         game = games[i]
         n_holds = _N_LEGAL_HOLDS[game.roll] if game.rolls_left > 0 else 0
-        boxes = legal_boxes(tables, game.filled, game.five_scored, game.roll)
+        boxes = legal_boxes(rules, game.filled, game.five_scored, game.roll)
         n_boxes = 0
         rest = boxes
         while rest:

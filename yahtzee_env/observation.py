@@ -21,6 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import COUNTS, N_DICE, N_FACES
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.jit import kernel
@@ -36,7 +37,6 @@ from yahtzee_env.kernels import (
     write_masks,
 )
 from yahtzee_env.rules import MAX_BOXES, Ruleset
-from yahtzee_env.tables import compile_ruleset
 
 POINTS_SCALE = 50
 """Points are divided by this in the observation."""
@@ -77,10 +77,10 @@ def observation_bounds(ruleset: Ruleset) -> tuple[NDArray[np.float32], NDArray[n
     names = observation_names(ruleset)
     low = np.array([-1.0 if name == "upper_above_par" else 0.0 for name in names], np.float32)
     high = np.ones(len(names), np.float32)
-    tables = compile_ruleset(ruleset)[0]
-    most = tables["points"].max(axis=(0, 1))[: len(ruleset.boxes)].astype(float)
+    rules = compile_ruleset(ruleset)[0]
+    most = rules["points"].max(axis=(0, 1))[: len(ruleset.boxes)].astype(float)
     most += ruleset.extra_bonus
-    most[tables["upper_face"][: len(most)] > 0] += sum(pays for _, pays in ruleset.bonus_steps)
+    most[rules["upper_face"][: len(most)] > 0] += sum(pays for _, pays in ruleset.bonus_steps)
     start = names.index(f"pays_{ruleset.box_names[0]}")
     high[start : start + len(most)] = most / POINTS_SCALE
     return low, high
@@ -101,22 +101,22 @@ _BLOCK = 64
 @kernel
 def observe_games(compiled, games, observations, masks):
     """Write the features and the action mask of every game."""
-    tables = compiled[0]
+    rules = compiled[0]
     for first in range(0, len(games), _BLOCK):
         block = games[first : first + _BLOCK]
         out = observations[first : first + _BLOCK]
-        _write_open(tables, block, out)
-        at = np.uint64(tables.n_boxes)
-        _write_payments(tables, block, out, at)
-        at += np.uint64(tables.n_boxes)
-        if tables.n_steps > 0:
-            _write_upper(tables, block, out, at)
-            at += np.uint64(2 + tables.n_steps)
-        if tables.tracks_five_alike != 0:
+        _write_open(rules, block, out)
+        at = np.uint64(rules.n_boxes)
+        _write_payments(rules, block, out, at)
+        at += np.uint64(rules.n_boxes)
+        if rules.n_steps > 0:
+            _write_upper(rules, block, out, at)
+            at += np.uint64(2 + rules.n_steps)
+        if rules.tracks_five_alike != 0:
             _write_five_scored(block, out, at)
             at += np.uint64(1)
-        if tables.joker != NO_JOKER:
-            _write_joker(tables, block, out, at)
+        if rules.joker != NO_JOKER:
+            _write_joker(rules, block, out, at)
             at += np.uint64(1)
         _write_rolls_left(block, out, at)
         at += np.uint64(REROLLS + 1)
@@ -125,8 +125,8 @@ def observe_games(compiled, games, observations, masks):
 
 
 @kernel
-def _write_open(tables, games, out):
-    padded_boxes = np.uint64(tables.padded_boxes)
+def _write_open(rules, games, out):
+    padded_boxes = np.uint64(rules.padded_boxes)
     for i in range(len(games)):
         filled = games[i].filled
         for k in range(padded_boxes):
@@ -134,40 +134,40 @@ def _write_open(tables, games, out):
 
 
 @kernel
-def _write_payments(tables, games, out, at):
-    padded_boxes = np.uint64(tables.padded_boxes)
+def _write_payments(rules, games, out, at):
+    padded_boxes = np.uint64(rules.padded_boxes)
     for i in range(len(games)):
         game = games[i]
         roll, upper = game.roll, game.upper
-        legal = legal_boxes(tables, game.filled, game.five_scored, roll)
-        joker = pays_as_joker(tables, game.filled, game.five_scored, roll)
-        extra = np.float32(extra_bonus(tables, game.five_scored, roll))
+        legal = legal_boxes(rules, game.filled, game.five_scored, roll)
+        joker = pays_as_joker(rules, game.filled, game.five_scored, roll)
+        extra = np.float32(extra_bonus(rules, game.five_scored, roll))
         for k in range(padded_boxes):
-            paid = (np.float32(tables.points[joker, roll, k]) + extra) * _PER_POINT
+            paid = (np.float32(rules.points[joker, roll, k]) + extra) * _PER_POINT
             out[i, at + k] = paid if legal & _BITS[k] else _ZERO
-        if upper + tables.upper_most >= next_step(tables, upper):
+        if upper + rules.upper_most >= next_step(rules, upper):
             for k in range(padded_boxes):
-                if legal & tables.upper_boxes & _BITS[k]:
-                    points = tables.points[joker, roll, k]
-                    bonus = upper_bonus(tables, upper, upper + points)
+                if legal & rules.upper_boxes & _BITS[k]:
+                    points = rules.points[joker, roll, k]
+                    bonus = upper_bonus(rules, upper, upper + points)
                     out[i, at + k] = (np.float32(points + bonus) + extra) * _PER_POINT
 
 
 @kernel
-def _write_upper(tables, games, out, at):
-    padded_boxes = np.uint64(tables.padded_boxes)
-    last = tables.step_at[tables.n_steps - 1]
+def _write_upper(rules, games, out, at):
+    padded_boxes = np.uint64(rules.padded_boxes)
+    last = rules.step_at[rules.n_steps - 1]
     scale = _ONE / np.float32(last)
     for i in range(len(games)):
         upper, filled = min(games[i].upper, last), games[i].filled
         par = 0
         for k in range(padded_boxes):
-            par += tables.upper_face[k] if filled & _BITS[k] else 0
+            par += rules.upper_face[k] if filled & _BITS[k] else 0
         above_par = np.float32(upper - _PAR * par) * scale
         out[i, at] = np.float32(last - upper) * scale
         out[i, at + np.uint64(1)] = min(max(above_par, -_ONE), _ONE)
-        for step in range(np.uint64(tables.n_steps)):
-            out[i, at + np.uint64(2) + step] = np.float32(upper >= tables.step_at[step])
+        for step in range(np.uint64(rules.n_steps)):
+            out[i, at + np.uint64(2) + step] = np.float32(upper >= rules.step_at[step])
 
 
 @kernel
@@ -177,10 +177,10 @@ def _write_five_scored(games, out, at):
 
 
 @kernel
-def _write_joker(tables, games, out, at):
+def _write_joker(rules, games, out, at):
     for i in range(len(games)):
         game = games[i]
-        out[i, at] = is_joker(tables, game.filled, game.five_scored, game.roll)
+        out[i, at] = is_joker(rules, game.filled, game.five_scored, game.roll)
 
 
 @kernel

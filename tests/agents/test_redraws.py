@@ -74,7 +74,7 @@ def test_redrawn_dice_fall_like_all_dice():
     env.reset()
     actions = np.zeros(2000, np.int64)
     observations, *_ = env.step(actions)
-    redrawn, masks = redraw(env.ruleset, env.before, actions, 3)
+    redrawn, masks = redraw(env.ruleset, env.before, env.rngs_before, actions, 3)
     names = observation_names("yahtzee")
     assert redrawn.shape == (3 * 2000, len(names))
     assert masks.shape == (3 * 2000, env.action_space.n)
@@ -97,7 +97,7 @@ def test_redrawing_leaves_the_games_as_they_are():
             actions = env.env_method("action_masks").argmax(axis=1)
             observations, rewards, *_ = env.step(actions)
             if redraws:
-                redraw(env.ruleset, env.before, actions, redraws)
+                redraw(env.ruleset, env.before, env.rngs_before, actions, redraws)
             play.append((observations.tobytes(), rewards.tobytes()))
         plays.append(play)
     assert plays[0] == plays[1]

@@ -20,6 +20,9 @@ from yahtzee_env.rules import Ruleset
 ObservationKind = Literal["flat", "dict"]
 IllegalAction = Literal["ignore", "penalty", "raise"]
 
+MAX_ILLEGAL = 100
+"""Illegal actions after which an episode is truncated."""
+
 
 @dataclass(frozen=True)
 class Settings:

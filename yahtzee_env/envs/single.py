@@ -11,9 +11,9 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from yahtzee_env import kernels
 from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.envs.settings import (
+    MAX_ILLEGAL,
     IllegalAction,
     ObservationKind,
     Settings,
@@ -107,8 +107,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         self._seeded = False
         self._ended = True
         self._action = np.zeros(1, np.int64)
-        self._reward = np.zeros(1)
-        self._flags = np.zeros((4, 1), bool)
+        self._illegal_actions = 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -126,6 +125,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
             self._games.seed(self.np_random)
             self._seeded = True
         self._games.start()
+        self._illegal_actions = 0
         self._ended = False
         if state is not None:
             self._games.set_state(state)
@@ -141,26 +141,20 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         """
         self._action[0] = self._code(action)
         games = self._games
-        restart, over, truncated, illegal = self._flags
         if self._settings.illegal_action == "raise":
-            games.check_legal(self._action, restart)
-        n_illegal = kernels.step_games(
-            games.compiled,
-            games.records,
-            self._action,
-            restart,
-            self._settings.reward_when_illegal,
-            self._reward,
-            over,
-            truncated,
-            illegal,
-        )
-        terminated, cut = bool(over[0]), bool(truncated[0])
-        self._ended = terminated or cut
+            games.check_legal(self._action)
+        gained, (illegal,) = games.step(self._action)
+        reward = float(gained[0])
+        if illegal:
+            self._illegal_actions += 1
+            reward = self._settings.reward_when_illegal
+        terminated = bool(games.over[0])
+        truncated = self._illegal_actions >= MAX_ILLEGAL
+        self._ended = terminated or truncated
         observation, info = self._observe()
-        if n_illegal:
+        if illegal:
             info["illegal_action"] = True
-        return observation, float(self._reward[0]), terminated, cut, info
+        return observation, reward, terminated, truncated, info
 
     def _code(self, action: int) -> int:
         if self._ended:
@@ -207,6 +201,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         if not self._seeded:
             raise ResetNeeded("call reset before set_state")
         self._games.set_state(state)
+        self._illegal_actions = 0
         self._ended = bool(self._games.over[0])
 
     def hold_action(self, keep: Sequence[int]) -> int:

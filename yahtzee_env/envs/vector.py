@@ -12,9 +12,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from yahtzee_env import kernels
 from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.envs.settings import (
+    MAX_ILLEGAL,
     IllegalAction,
     ObservationKind,
     Settings,
@@ -80,6 +80,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self.single_observation_space = self._settings.observation_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._games = Games(self.ruleset, num_envs)
+        self._illegal_actions = np.zeros(num_envs, np.int64)
         self._running = False
         self._ended = np.zeros(num_envs, bool)
         self._unseeded = np.ones(num_envs, bool)
@@ -118,22 +119,12 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         codes = self._codes(actions)
         if self._settings.illegal_action == "raise":
             self._games.check_legal(codes, self._ended)
-        rewards = np.empty(self.num_envs)
-        terminated, truncated, illegal = np.empty((3, self.num_envs), bool)
-        n_illegal = kernels.step_games(
-            self._games.compiled,
-            self._games.records,
-            codes,
-            self._ended,
-            self._settings.reward_when_illegal,
-            rewards,
-            terminated,
-            truncated,
-            illegal,
-        )
-        if n_illegal < 0:
-            most, wrong = self._games.n_actions - 1, codes[-1 - n_illegal]
-            raise ValueError(f"an action is 0 to {most}, not {wrong}")
+        rewards, illegal = self._games.step(codes, self._ended)
+        self._illegal_actions[self._ended] = 0
+        self._illegal_actions += illegal
+        rewards[illegal] = self._settings.reward_when_illegal
+        terminated = self._games.over
+        truncated = self._illegal_actions >= MAX_ILLEGAL
         ended = terminated | truncated
         final: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
@@ -142,9 +133,8 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             final = self._final(ended, illegal)
             self._start(ended, None)
             illegal &= ~ended
-            n_illegal = illegal.any()
         observations, infos = self._observe(None)
-        if n_illegal:
+        if illegal.any():
             infos |= _with_presence({"illegal_action": illegal}, illegal)
         return observations, rewards, terminated, truncated, infos | final
 
@@ -182,6 +172,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             check_state(self.ruleset, state)
         for i, state in enumerate(states):
             self._games.set_state(state, i)
+        self._illegal_actions[:] = 0
         self._ended = self._games.over
 
     def _codes(self, actions: ArrayLike) -> NDArray[np.int64]:
@@ -236,7 +227,8 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     def _start(self, chosen: NDArray[np.bool_], states: Sequence[State] | None) -> None:
         begun = self._games.select(chosen)
         begun.start()
-        self._games.records[chosen] = begun.records
+        self._games.records[chosen], self._games.rngs[chosen] = begun.records, begun.rngs
+        self._illegal_actions[chosen] = 0
         if states is not None:
             for i in np.flatnonzero(chosen).tolist():
                 self._games.set_state(states[i], i)

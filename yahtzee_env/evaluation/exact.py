@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import (
     KEEP_INDEX,
     N_HOLDS,
@@ -24,13 +25,12 @@ from yahtzee_env.dice import (
     ROLL_PROBABILITIES,
 )
 from yahtzee_env.family import get_ruleset
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.jit import kernel
-from yahtzee_env.kernels import REROLLS, placed
+from yahtzee_env.kernels import GAME, REROLLS, placed
 from yahtzee_env.policies import Policy, as_policy
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.sweep import card_shape, layers
-from yahtzee_env.tables import compile_ruleset
 
 CARDS_A_BATCH = 64
 POSITIONS = (REROLLS + 1) * N_ROLLS
@@ -67,7 +67,7 @@ def policy_value(
 
     Args:
         policy: a `Policy`, or what `evaluate` takes. It must choose by the position alone: what
-            `Games.observe` shows, and not the score so far.
+            `Positions.observe` shows, and not the score so far.
         ruleset: a rule set or its name.
         progress: called now and then with the share of the work done, about 0 to 1.
 
@@ -120,15 +120,15 @@ class _Forward:
 
     def ask(self, cards: NDArray[np.int64]) -> NDArray[np.int64]:
         """(cards, 3, 252) int64: the policy's action on each card, by rolls left and roll."""
-        games = Games(self.ruleset, len(cards) * POSITIONS)
-        records = games.records.reshape(len(cards), REROLLS + 1, N_ROLLS)
+        records = np.zeros((len(cards), REROLLS + 1, N_ROLLS), GAME)
         records["filled"] = cards[:, 0, None, None]
         records["five_scored"] = cards[:, 1, None, None]
         records["upper"] = cards[:, 2, None, None]
         records["rolls_left"] = np.arange(REROLLS + 1)[:, None]
         records["roll"] = np.arange(N_ROLLS)
-        actions = self.policy.act(games, np.random.default_rng(0))
-        games.check_legal(actions, np.zeros(len(games), bool))
+        positions = Positions(self.ruleset, records.ravel())
+        actions = self.policy.act(positions, np.random.default_rng(0))
+        positions.check_legal(actions)
         return actions.reshape(records.shape)
 
     def result(self) -> PolicyValue:
@@ -147,7 +147,7 @@ class _Forward:
 
 @kernel
 def _carry(compiled, cards, actions, moments, box_means):
-    tables = compiled[0]
+    rules = compiled[0]
     chances = np.empty((REROLLS + 1, N_ROLLS))
     kept = np.empty(N_KEEPS)
     for i in range(len(cards)):
@@ -165,7 +165,7 @@ def _carry(compiled, cards, actions, moments, box_means):
                     kept[KEEP_INDEX[roll, action]] += chance
                 else:
                     card = (filled, five_scored, upper)
-                    _fill(tables, moments, box_means, card, roll, action - N_HOLDS, chance)
+                    _fill(rules, moments, box_means, card, roll, action - N_HOLDS, chance)
             if rolls_left > 0:
                 _throw(kept)
                 chances[rolls_left - 1] = kept[N_PARTIAL_KEEPS:]
@@ -182,9 +182,9 @@ def _throw(kept):
 
 
 @kernel
-def _fill(tables, moments, box_means, card, roll, box, chance):
+def _fill(rules, moments, box_means, card, roll, box, chance):
     filled, five_scored, upper = card
-    points, gained, upper_after, five_after = placed(tables, filled, five_scored, upper, roll, box)
+    points, gained, upper_after, five_after = placed(rules, filled, five_scored, upper, roll, box)
     upper_after = min(upper_after, moments.shape[2] - 1)
     before = moments[filled, five_scored, upper]
     after = moments[filled | 1 << box, five_after, upper_after]

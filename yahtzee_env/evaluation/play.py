@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from yahtzee_env.dice import KEEP_INDEX, N_HOLDS, N_KEEPS
 from yahtzee_env.game import Games
-from yahtzee_env.kernels import REROLLS
+from yahtzee_env.kernels import GAME, REROLLS
 from yahtzee_env.policies import Policy
 from yahtzee_env.rules import MAX_BOXES, Ruleset
 from yahtzee_env.solver import Solution
@@ -59,14 +59,21 @@ def play(
     ruleset = solution.ruleset
     dice_seed, policy_seed = seed.spawn(2)
     generators = np.random.default_rng(dice_seed).integers(2**64, size=games, dtype=np.uint64)
-    rng = np.random.default_rng(policy_seed)
+    rng = _generator(policy_seed)
     table = _Tables(ruleset, games)
     for first in range(0, games, BATCH):
         batch = Games(ruleset, min(BATCH, games - first))
-        batch.records["rng"] = generators[first : first + BATCH]
+        batch.rngs[:] = generators[first : first + BATCH]
         batch.start()
         _finish(policy, solution, batch, first + np.arange(len(batch)), rng, on_illegal, table)
     return table.played()
+
+
+def _generator(seed: np.random.SeedSequence) -> np.random.Generator:
+    """The policy's generator, without the seed: from it a policy could derive the coming dice."""
+    bits = np.random.PCG64(0)
+    bits.state = np.random.PCG64(seed).state
+    return np.random.Generator(bits)
 
 
 class _Tables:
@@ -74,7 +81,7 @@ class _Tables:
 
     def __init__(self, ruleset: Ruleset, games: int) -> None:
         n_boxes = len(ruleset.boxes)
-        self.records = Games(ruleset, games).records
+        self.records = np.zeros(games, GAME)
         self.regret = np.zeros((games, REROLLS + 1, n_boxes))
         self.lost: dict[int, float] = defaultdict(float)
         self.times: Counter[int] = Counter()
@@ -131,12 +138,12 @@ def _finish(
     table: _Tables,
 ) -> None:
     while len(batch):
-        actions = policy.act(batch, rng)
+        actions = policy.act(batch.positions(), rng)
         if on_illegal == "random":
             actions, replaced = _legal(batch, actions, rng)
             table.illegal += replaced
         else:
-            batch.check_legal(actions, batch.over)
+            batch.check_legal(actions)
         table.note(batch, numbers, actions, solution.action_values(batch))
         batch.play(actions)
         over = batch.over

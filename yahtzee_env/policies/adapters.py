@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 
 
 class FunctionPolicy:
@@ -29,9 +29,9 @@ class FunctionPolicy:
         self.name = name
         self.deterministic = deterministic
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: what the function returned."""
-        return _as_actions(self.function(*games.observe()), len(games))
+        return _as_actions(self.function(*positions.observe()), len(positions))
 
 
 class ModelPolicy:
@@ -53,12 +53,12 @@ class ModelPolicy:
         self.deterministic = deterministic
         self._takes_masks = "action_masks" in inspect.signature(model.predict).parameters
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the model's choices."""
-        observations, masks = games.observe()
+        observations, masks = positions.observe()
         extra = {"action_masks": masks.astype(bool)} if self._takes_masks else {}
         actions, _ = self.model.predict(observations, deterministic=self.deterministic, **extra)
-        return _as_actions(actions, len(games))
+        return _as_actions(actions, len(positions))
 
 
 def load_sb3_model(path: Path, trust: bool) -> ModelPolicy:

@@ -7,12 +7,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Chooses actions; the same for positions that differ in nothing but the score so far."""
+    """Chooses actions; the same for positions that differ in nothing but the score so far.
+
+    A policy sees positions and not the generators of their dice. To look ahead it can throw dice
+    of its own, `positions.branches(n, rng)`.
+    """
 
     @property
     def name(self) -> str:
@@ -24,6 +28,6 @@ class Policy(Protocol):
         """Whether it ignores the generator and always chooses alike."""
         ...
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
-        """(n,) int64: a legal action for each of n running games."""
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
+        """(n,) int64: a legal action for each of n positions, none of them a finished game."""
         ...

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import N_HOLDS
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.policies.card_value import CardValuePolicy
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.sweep import card_shape
@@ -18,9 +18,9 @@ class RandomPolicy:
     name = "random"
     deterministic = False
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: a random legal action of each game."""
-        return games.random_actions(rng)
+        return positions.random_actions(rng)
 
 
 class GreedyNoRerollPolicy:
@@ -29,9 +29,9 @@ class GreedyNoRerollPolicy:
     name = "greedy-no-reroll"
     deterministic = True
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the box action of each game."""
-        boxes: NDArray[np.int64] = np.argmax(games.payments(), axis=1)
+        boxes: NDArray[np.int64] = np.argmax(positions.payments(), axis=1)
         return N_HOLDS + boxes
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
 from yahtzee_env.solver.label import best_actions
@@ -31,9 +31,9 @@ class CardValuePolicy:
         """What each card is worth, float64 of `sweep.card_shape`."""
         raise NotImplementedError
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the best action of each game, the first of equal ones."""
-        return best_actions(games, *self._tables(games.ruleset))
+        return best_actions(positions, *self._tables(positions.ruleset))
 
     def _build(self, ruleset: Ruleset) -> tuple[Outcomes, NDArray[np.float64]]:
         return Outcomes.of(ruleset), self.card_values(ruleset)

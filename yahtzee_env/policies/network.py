@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_env.dice import N_HOLDS
 from yahtzee_env.files import write_beside
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.observation import observation_names
 from yahtzee_env.rules import Ruleset
 
@@ -116,7 +117,8 @@ class NetworkPolicy:
     deterministic = True
 
     def __post_init__(self) -> None:
-        features, actions = len(observation_names(self.ruleset)), Games(self.ruleset, 0).n_actions
+        features = len(observation_names(self.ruleset))
+        actions = N_HOLDS + len(self.ruleset.boxes)
         _check_layers(self.layers, features, actions)
         if self.skip is not None:
             _check_array(self.skip, (features, actions))
@@ -130,20 +132,20 @@ class NetworkPolicy:
             x += observations @ self.skip
         return x
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the legal action of the highest output, the first of equal ones.
 
         Raises:
-            ValueError: for games of other rules.
+            ValueError: for positions of another rule set.
         """
-        if games.ruleset != self.ruleset:
+        if positions.ruleset != self.ruleset:
             raise ValueError(
                 f"{self.name} was trained for the rule set {self.ruleset.name!r} "
-                f"and cannot play {games.ruleset.name!r}"
+                f"and cannot play {positions.ruleset.name!r}"
             )
-        observations, masks = games.observe()
-        actions = np.empty(len(games), np.int64)
-        for begin in range(0, len(games), _ROWS):
+        observations, masks = positions.observe()
+        actions = np.empty(len(positions), np.int64)
+        for begin in range(0, len(positions), _ROWS):
             rows = slice(begin, begin + _ROWS)
             outputs = np.where(masks[rows], self.outputs(observations[rows]), -np.inf)
             actions[rows] = outputs.argmax(axis=1)

@@ -19,7 +19,7 @@ from yahtzee_env.dice import (
     ROLL_PROBABILITIES,
     ROLLS,
 )
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import fillable_boxes
 from yahtzee_env.policies.odds import THROW_CHANCES
@@ -68,11 +68,11 @@ class RulesOfThumbPolicy:
     name = "rules-of-thumb"
     deterministic = True
 
-    def act(self, games: Games, rng: np.random.Generator) -> NDArray[np.int64]:
+    def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the action of each game."""
-        actions = np.empty(len(games), np.int64)
-        thumb = _thumb(games.ruleset)
-        _choose(games.compiled, thumb, games.records, games.payments(), actions)
+        actions = np.empty(len(positions), np.int64)
+        thumb = _thumb(positions.ruleset)
+        _choose(positions.compiled, thumb, positions.records, positions.payments(), actions)
         return actions
 
 
@@ -167,14 +167,14 @@ def _holds_of(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 @kernel
 def _choose(compiled, thumb, games, payments, actions):
-    tables = compiled[0]
+    rules = compiled[0]
     for i in range(len(games)):
         roll = games[i].roll
         box, above = _best_box(thumb, roll, payments[i])
         actions[i] = N_HOLDS + box
         made = thumb.breaks[roll, box] and above > 0
         if games[i].rolls_left > 0 and not made:
-            hold = _hold(tables, thumb, roll, fillable_boxes(tables, games[i].filled))
+            hold = _hold(rules, thumb, roll, fillable_boxes(rules, games[i].filled))
             if hold < N_HOLDS:
                 actions[i] = hold
 
@@ -191,9 +191,9 @@ def _best_box(thumb, roll, payments):
 
 
 @kernel
-def _hold(tables, thumb, roll, fillable):
+def _hold(rules, thumb, roll, fillable):
     """The hold by rules 2 to 5; 31 to keep all dice."""
-    face, alike = _face_to_collect(tables, thumb, roll, fillable)
+    face, alike = _face_to_collect(rules, thumb, roll, fillable)
     near_box, likely_box = _hands_to_throw_for(thumb, roll, fillable)
     if alike >= PAR_DICE:
         return thumb.alike_hold[roll, face]
@@ -207,13 +207,13 @@ def _hold(tables, thumb, roll, fillable):
 
 
 @kernel
-def _face_to_collect(tables, thumb, roll, fillable):
+def _face_to_collect(rules, thumb, roll, fillable):
     """The face of rules 2 and 4, from 0, and how many dice show it; 0 dice for none."""
     best, most = 0, 0
     for face in range(N_FACES):
         count = COUNTS[roll, face]
         if count > 0 and thumb.collectors[face] & fillable:
-            own_box = tables.box_of_face[face + 1]
+            own_box = rules.box_of_face[face + 1]
             own_open = own_box >= 0 and fillable >> own_box & 1
             if 2 * count + own_open >= most:
                 best, most = face, 2 * count + own_open

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import HOLD_LEGAL, KEEP_INDEX, N_HOLDS, N_KEEPS
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import is_over, legal_boxes
 from yahtzee_env.solver.lanes import LANES
@@ -20,38 +20,38 @@ GAMES_A_THREAD = 16_384
 
 
 def action_values(
-    games: Games, outcomes: Outcomes, values: NDArray[np.float64]
+    positions: Positions, outcomes: Outcomes, values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(n, actions) float64: the points to come after each action; NaN where it is illegal."""
-    labels = np.full((len(games), games.n_actions), np.nan)
-    _share_out(games, outcomes, values, labels, None)
+    labels = np.full((len(positions), positions.n_actions), np.nan)
+    _share_out(positions, outcomes, values, labels, None)
     return labels
 
 
 def best_actions(
-    games: Games, outcomes: Outcomes, values: NDArray[np.float64]
+    positions: Positions, outcomes: Outcomes, values: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """(n,) int64: the action of the highest value, the first of equal ones; 0 for games over."""
-    best = np.zeros(len(games), np.int64)
-    _share_out(games, outcomes, values, None, best)
+    best = np.zeros(len(positions), np.int64)
+    _share_out(positions, outcomes, values, None, best)
     return best
 
 
 def _share_out(
-    games: Games,
+    positions: Positions,
     outcomes: Outcomes,
     values: NDArray[np.float64],
     labels: NDArray[np.float64] | None,
     best: NDArray[np.int64] | None,
 ) -> None:
     """Label the games in several threads where there are many."""
-    records = games.records
+    records = positions.records
     # Games of one card, and games with equally many rolls left, meet in this order.
     order = np.lexsort((records["upper"], records["filled"], records["rolls_left"]))
     shares = max(1, min(os.cpu_count() or 1, len(order) // GAMES_A_THREAD))
 
     def label(part: NDArray[np.int64]) -> None:
-        _label(games.compiled, outcomes, values, records, part, labels, best)
+        _label(positions.compiled, outcomes, values, records, part, labels, best)
 
     if shares == 1:
         label(order)
@@ -63,32 +63,32 @@ def _share_out(
 @kernel
 def _label(compiled, outcomes, values, games, order, labels, best):
     """Write the labels of all actions, or the best action, whichever array is not None."""
-    tables = compiled[0]
+    rules = compiled[0]
     block = np.empty((N_KEEPS, LANES))
     ends = np.empty(LANES + 1, np.int64)
     ends[0] = 0
     while ends[0] < len(order):
-        n_lanes = _place_next_cards(tables, outcomes, values, games, order, block, ends)
+        n_lanes = _place_next_cards(rules, outcomes, values, games, order, block, ends)
         for rolls_left in range(games[order[ends[n_lanes] - 1]].rolls_left + 1):
             if rolls_left > 0:
                 expect(block)
             for lane in range(n_lanes):
                 for index in order[ends[lane] : ends[lane + 1]]:
                     game = games[index]
-                    if game.rolls_left == rolls_left and not is_over(tables, game):
+                    if game.rolls_left == rolls_left and not is_over(rules, game):
                         if labels is not None:
-                            _label_boxes(tables, values, game, labels[index, N_HOLDS:])
+                            _label_boxes(rules, values, game, labels[index, N_HOLDS:])
                             if rolls_left > 0:
                                 _label_holds(game, block, lane, labels[index])
                         if best is not None:
-                            best[index] = _best_action(tables, values, game, block, lane)
+                            best[index] = _best_action(rules, values, game, block, lane)
             if rolls_left > 0:
                 choose(block)
         ends[0] = ends[n_lanes]
 
 
 @kernel
-def _place_next_cards(tables, outcomes, values, games, order, block, ends):
+def _place_next_cards(rules, outcomes, values, games, order, block, ends):
     """Fill the lanes with the next cards; lane i is for the games ends[i] to ends[i + 1]."""
     lane, end = 0, ends[0]
     while lane < LANES and end < len(order):
@@ -96,7 +96,7 @@ def _place_next_cards(tables, outcomes, values, games, order, block, ends):
         if game.rolls_left > 0:
             upper = min(game.upper, values.shape[2] - 1)
             card = (game.filled, game.five_scored, upper)
-            place_in_lane(tables, outcomes, values, *card, block, lane, None)
+            place_in_lane(rules, outcomes, values, *card, block, lane, None)
         while end < len(order) and _share_lane(games[order[end]], game):
             end += 1
         lane += 1
@@ -111,12 +111,12 @@ def _share_lane(a, b):
 
 
 @kernel
-def _label_boxes(tables, values, game, row):
+def _label_boxes(rules, values, game, row):
     card = (game.filled, game.five_scored, game.upper)
-    legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
-    for box in range(tables.n_boxes):
+    legal = legal_boxes(rules, game.filled, game.five_scored, game.roll)
+    for box in range(rules.n_boxes):
         if legal >> box & 1:
-            row[box] = box_value(tables, values, *card, game.roll, box)
+            row[box] = box_value(rules, values, *card, game.roll, box)
 
 
 @kernel
@@ -127,7 +127,7 @@ def _label_holds(game, block, lane, row):
 
 
 @kernel
-def _best_action(tables, values, game, block, lane):
+def _best_action(rules, values, game, block, lane):
     best, most = 0, -np.inf
     if game.rolls_left > 0:
         for hold in range(N_HOLDS):
@@ -135,10 +135,10 @@ def _best_action(tables, values, game, block, lane):
             if HOLD_LEGAL[game.roll, hold] and value > most:
                 best, most = hold, value
     card = (game.filled, game.five_scored, game.upper)
-    legal = legal_boxes(tables, game.filled, game.five_scored, game.roll)
-    for box in range(tables.n_boxes):
+    legal = legal_boxes(rules, game.filled, game.five_scored, game.roll)
+    for box in range(rules.n_boxes):
         if legal >> box & 1:
-            value = box_value(tables, values, *card, game.roll, box)
+            value = box_value(rules, values, *card, game.roll, box)
             if value > most:
                 best, most = N_HOLDS + box, value
     return best

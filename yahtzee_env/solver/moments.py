@@ -9,6 +9,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import (
     N_KEEPS,
     N_PARTIAL_KEEPS,
@@ -21,7 +22,6 @@ from yahtzee_env.kernels import REROLLS, placed
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.sweep import CARDS_A_CHUNK, layers
 from yahtzee_env.solver.turn import PAIRS, Outcomes, place_in_lane
-from yahtzee_env.tables import compile_ruleset
 
 
 def score_variance(ruleset: Ruleset, values: NDArray[np.float64]) -> float:
@@ -41,7 +41,7 @@ def score_variance(ruleset: Ruleset, values: NDArray[np.float64]) -> float:
 
 @kernel
 def _square_cards(cards, compiled, outcomes, values, squares):
-    tables = compiled[0]
+    rules = compiled[0]
     means, seconds = np.empty((N_KEEPS, 1)), np.empty(N_KEEPS)
     boxes = np.empty(N_ROLLS, np.int64)
     for filled in cards:
@@ -50,10 +50,10 @@ def _square_cards(cards, compiled, outcomes, values, squares):
                 if np.isnan(values[filled, five_scored, upper]):
                     continue
                 card = (filled, five_scored, upper)
-                place_in_lane(tables, outcomes, values, *card, means, 0, boxes)
+                place_in_lane(rules, outcomes, values, *card, means, 0, boxes)
                 for roll in range(N_ROLLS):
                     seconds[N_PARTIAL_KEEPS + roll] = _square(
-                        tables, values, squares, *card, roll, boxes[roll]
+                        rules, values, squares, *card, roll, boxes[roll]
                     )
                 for _ in range(REROLLS):
                     _expect(means, seconds)
@@ -62,8 +62,8 @@ def _square_cards(cards, compiled, outcomes, values, squares):
 
 
 @kernel
-def _square(tables, values, squares, filled, five_scored, upper, roll, box):
-    _, gained, upper, five_scored = placed(tables, filled, five_scored, upper, roll, box)
+def _square(rules, values, squares, filled, five_scored, upper, roll, box):
+    _, gained, upper, five_scored = placed(rules, filled, five_scored, upper, roll, box)
     after = (filled | 1 << box, five_scored, min(upper, values.shape[2] - 1))
     return gained * (gained + 2.0 * values[after]) + squares[after]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.family import get_ruleset
-from yahtzee_env.game import Games, State
+from yahtzee_env.game import Positions, State
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import cache as kept
 from yahtzee_env.solver.label import action_values
@@ -23,7 +23,7 @@ class Solution:
     """Optimal play of one rule set, exact to float64 rounding (about 1e-11 points).
 
     Values are expected points still to come, bonuses included. The methods take one `State`, or
-    `Games` and then return arrays with a row or value for each game.
+    `Positions` (such as `Games`) and then return arrays with a row or value for each.
 
     Attributes:
         ruleset: the rules.
@@ -63,8 +63,8 @@ class Solution:
     @overload
     def action_values(self, position: State) -> NDArray[np.float64]: ...
     @overload
-    def action_values(self, position: Games) -> NDArray[np.float64]: ...
-    def action_values(self, position: State | Games) -> NDArray[np.float64]:
+    def action_values(self, position: Positions) -> NDArray[np.float64]: ...
+    def action_values(self, position: State | Positions) -> NDArray[np.float64]:
         """The points to come when an action is taken and play is optimal from then on.
 
         Returns:
@@ -74,7 +74,8 @@ class Solution:
             ValueError: for a state that cannot occur, or games of other rules.
         """
         if isinstance(position, State):
-            values: NDArray[np.float64] = self.action_values(self._games(position))[0]
+            one = Positions.of(self.ruleset, position)
+            values: NDArray[np.float64] = self.action_values(one)[0]
             return values
         if position.ruleset != self.ruleset:
             raise ValueError(
@@ -86,15 +87,15 @@ class Solution:
     @overload
     def state_value(self, position: State) -> float: ...
     @overload
-    def state_value(self, position: Games) -> NDArray[np.float64]: ...
-    def state_value(self, position: State | Games) -> float | NDArray[np.float64]:
+    def state_value(self, position: Positions) -> NDArray[np.float64]: ...
+    def state_value(self, position: State | Positions) -> float | NDArray[np.float64]:
         """The points to come under optimal play; 0 when the game is over.
 
         Raises:
             ValueError: for a state that cannot occur, or games of other rules.
         """
         if isinstance(position, State):
-            return float(self.state_value(self._games(position))[0])
+            return float(self.state_value(Positions.of(self.ruleset, position))[0])
         values = np.zeros(len(position))
         running = ~position.over
         values[running] = np.nanmax(self.action_values(position)[running], axis=1, initial=0.0)
@@ -103,24 +104,19 @@ class Solution:
     @overload
     def best_action(self, position: State) -> int: ...
     @overload
-    def best_action(self, position: Games) -> NDArray[np.int64]: ...
-    def best_action(self, position: State | Games) -> int | NDArray[np.int64]:
+    def best_action(self, position: Positions) -> NDArray[np.int64]: ...
+    def best_action(self, position: State | Positions) -> int | NDArray[np.int64]:
         """The action with the highest value, the first of equal ones.
 
         Raises:
             ValueError: for a state that cannot occur or a finished game, or games of other rules.
         """
         if isinstance(position, State):
-            return int(self.best_action(self._games(position))[0])
+            return int(self.best_action(Positions.of(self.ruleset, position))[0])
         if position.over.any():
             raise ValueError("a finished game has no best action")
         best: NDArray[np.int64] = np.nanargmax(self.action_values(position), axis=1)
         return best
-
-    def _games(self, state: State) -> Games:
-        games = Games(self.ruleset, 1)
-        games.set_state(state)
-        return games
 
 
 def solve(ruleset: str | Ruleset = "yahtzee", cache: bool = True) -> Solution:

@@ -13,6 +13,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import N_KEEPS
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import REROLLS, legal_boxes, placed
@@ -27,7 +28,6 @@ from yahtzee_env.solver.turn import (
     first_roll,
     place_in_block,
 )
-from yahtzee_env.tables import compile_ruleset
 
 CARDS_A_CHUNK = 64
 
@@ -47,30 +47,30 @@ def reachable_cards(ruleset: Ruleset) -> NDArray[np.bool_]:
 
 @kernel
 def _spread(compiled, outcomes, reached):
-    tables = compiled[0]
-    for filled in range(tables.all_boxes):
+    rules = compiled[0]
+    for filled in range(rules.all_boxes):
         for five_scored in range(reached.shape[1]):
             if not reached[filled, five_scored].any():
                 continue
-            legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
-            for box in range(tables.n_boxes):
+            legal = legal_boxes(rules, filled, five_scored, PLAIN_ROLL)
+            for box in range(rules.n_boxes):
                 if legal >> box & 1:
                     if outcomes.zero[box] >= 0:
-                        _reach(tables, reached, filled, five_scored, outcomes.zero[box], box)
+                        _reach(rules, reached, filled, five_scored, outcomes.zero[box], box)
                     for group in range(outcomes.start[box], outcomes.start[box + 1]):
                         roll = outcomes.rolls[outcomes.first[group]]
-                        _reach(tables, reached, filled, five_scored, roll, box)
+                        _reach(rules, reached, filled, five_scored, roll, box)
             for roll in FIVE_ALIKE_ROLLS:
-                legal = legal_boxes(tables, filled, five_scored, roll)
-                for box in range(tables.n_boxes):
+                legal = legal_boxes(rules, filled, five_scored, roll)
+                for box in range(rules.n_boxes):
                     if legal >> box & 1:
-                        _reach(tables, reached, filled, five_scored, roll, box)
+                        _reach(rules, reached, filled, five_scored, roll, box)
 
 
 @kernel
-def _reach(tables, reached, filled, five_scored, roll, box):
+def _reach(rules, reached, filled, five_scored, roll, box):
     last = reached.shape[2] - 1
-    _, _, more, five_after = placed(tables, filled, five_scored, 0, roll, box)
+    _, _, more, five_after = placed(rules, filled, five_scored, 0, roll, box)
     before = reached[filled, five_scored]
     after = reached[filled | 1 << box, five_after]
     for upper in range(last + 1):
@@ -113,7 +113,7 @@ def layers(n_boxes: int) -> list[NDArray[np.int64]]:
 
 @kernel
 def _solve_cards(cards, compiled, outcomes, reached, values):
-    tables = compiled[0]
+    rules = compiled[0]
     block = np.empty((N_KEEPS, LANES))
     uppers = np.empty(LANES, np.int64)
     means = np.empty((1, LANES))
@@ -124,7 +124,7 @@ def _solve_cards(cards, compiled, outcomes, reached, values):
                 n = min(LANES, len(totals) - first)
                 for lane in range(LANES):
                     uppers[lane] = totals[first + min(lane, n - 1)]
-                place_in_block(tables, outcomes, values, filled, five_scored, uppers, block)
+                place_in_block(rules, outcomes, values, filled, five_scored, uppers, block)
                 for _ in range(REROLLS):
                     expect(block)
                     choose(block)

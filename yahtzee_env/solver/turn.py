@@ -127,52 +127,52 @@ def first_roll(block, means):
 
 
 @kernel
-def box_value(tables, future, filled, five_scored, upper, roll, box):
+def box_value(rules, future, filled, five_scored, upper, roll, box):
     """The points gained by filling a box and the value of the card it leaves."""
-    _, gained, upper, five_scored = placed(tables, filled, five_scored, upper, roll, box)
+    _, gained, upper, five_scored = placed(rules, filled, five_scored, upper, roll, box)
     upper = min(upper, future.shape[2] - 1)
     return gained + future[filled | 1 << box, five_scored, upper]
 
 
 @kernel
-def place_in_lane(tables, outcomes, future, filled, five_scored, upper, block, lane, boxes):
+def place_in_lane(rules, outcomes, future, filled, five_scored, upper, block, lane, boxes):
     """Set the values of the 252 rolls, no reroll left, in one lane to that of the best box.
 
     The best box of each roll is written to `boxes` where that is not None.
     """
-    legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
+    legal = legal_boxes(rules, filled, five_scored, PLAIN_ROLL)
     limit, limit_box = -np.inf, -1
-    for box in range(tables.n_boxes):
+    for box in range(rules.n_boxes):
         if legal >> box & 1 and outcomes.zero[box] >= 0:
             roll = outcomes.zero[box]
-            value = box_value(tables, future, filled, five_scored, upper, roll, box)
+            value = box_value(rules, future, filled, five_scored, upper, roll, box)
             if value > limit:
                 limit, limit_box = value, box
     block[N_PARTIAL_KEEPS:, lane] = limit
     if boxes is not None:
         boxes[:] = limit_box
-    for box in range(tables.n_boxes):
+    for box in range(rules.n_boxes):
         if legal >> box & 1:
             for group in range(outcomes.start[box], outcomes.start[box + 1]):
                 rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
-                value = box_value(tables, future, filled, five_scored, upper, rolls[0], box)
+                value = box_value(rules, future, filled, five_scored, upper, rolls[0], box)
                 for roll in rolls:
                     at = N_PARTIAL_KEEPS + roll
                     if boxes is not None and value > block[at, lane]:
                         boxes[roll] = box
                     block[at, lane] = max(block[at, lane], value)
-    place_five_alike(tables, future, filled, five_scored, upper, block, lane, boxes)
+    place_five_alike(rules, future, filled, five_scored, upper, block, lane, boxes)
 
 
 @kernel
-def place_five_alike(tables, future, filled, five_scored, upper, block, lane, boxes):
+def place_five_alike(rules, future, filled, five_scored, upper, block, lane, boxes):
     """The part of `place_in_lane` for the six rolls of five alike: they may be jokers."""
     for roll in FIVE_ALIKE_ROLLS:
-        legal = legal_boxes(tables, filled, five_scored, roll)
+        legal = legal_boxes(rules, filled, five_scored, roll)
         best = -np.inf
-        for box in range(tables.n_boxes):
+        for box in range(rules.n_boxes):
             if legal >> box & 1:
-                value = box_value(tables, future, filled, five_scored, upper, roll, box)
+                value = box_value(rules, future, filled, five_scored, upper, roll, box)
                 if boxes is not None and value > best:
                     boxes[roll] = box
                 best = max(best, value)
@@ -180,48 +180,48 @@ def place_five_alike(tables, future, filled, five_scored, upper, block, lane, bo
 
 
 @kernel
-def place_in_block(tables, outcomes, future, filled, five_scored, uppers, block):
+def place_in_block(rules, outcomes, future, filled, five_scored, uppers, block):
     """`place_in_lane` for all lanes at once: cards that differ in their upper totals only."""
     card = (filled, five_scored, uppers)
     values = np.empty((1, LANES))
     limits = np.full((1, LANES), -np.inf)
-    legal = legal_boxes(tables, filled, five_scored, PLAIN_ROLL)
-    for box in range(tables.n_boxes):
+    legal = legal_boxes(rules, filled, five_scored, PLAIN_ROLL)
+    for box in range(rules.n_boxes):
         if legal >> box & 1 and outcomes.zero[box] >= 0:
-            _value_lanes(tables, future, *card, outcomes.zero[box], box, values[0])
+            _value_lanes(rules, future, *card, outcomes.zero[box], box, values[0])
             store(limits, 0, larger(load(limits, 0), load(values, 0)))
     for at in range(N_PARTIAL_KEEPS, N_KEEPS):
         store(block, at, load(limits, 0))
-    for box in range(tables.n_boxes):
+    for box in range(rules.n_boxes):
         if legal >> box & 1:
             for group in range(outcomes.start[box], outcomes.start[box + 1]):
                 rolls = outcomes.rolls[outcomes.first[group] : outcomes.first[group + 1]]
-                _value_lanes(tables, future, *card, rolls[0], box, values[0])
+                _value_lanes(rules, future, *card, rolls[0], box, values[0])
                 for roll in rolls:
                     row = np.uint64(N_PARTIAL_KEEPS + roll)
                     store(block, row, larger(load(block, row), load(values, 0)))
     for roll in FIVE_ALIKE_ROLLS:
-        legal = legal_boxes(tables, filled, five_scored, roll)
+        legal = legal_boxes(rules, filled, five_scored, roll)
         limits[:] = -np.inf
-        for box in range(tables.n_boxes):
+        for box in range(rules.n_boxes):
             if legal >> box & 1:
-                _value_lanes(tables, future, *card, roll, box, values[0])
+                _value_lanes(rules, future, *card, roll, box, values[0])
                 store(limits, 0, larger(load(limits, 0), load(values, 0)))
         store(block, np.uint64(N_PARTIAL_KEEPS + roll), load(limits, 0))
 
 
 @kernel
-def _value_lanes(tables, future, filled, five_scored, uppers, roll, box, values):
+def _value_lanes(rules, future, filled, five_scored, uppers, roll, box, values):
     """`box_value` for cards that differ in their upper totals only."""
     last = future.shape[2] - 1
     # With the last step behind, no bonus is in the points gained; it is added lane by lane.
-    points, gained, _, five_after = placed(tables, filled, five_scored, last, roll, box)
+    points, gained, _, five_after = placed(rules, filled, five_scored, last, roll, box)
     card = future[filled | 1 << box, five_after]
-    if tables.upper_face[box] == 0:
+    if rules.upper_face[box] == 0:
         for lane in range(LANES):
             values[lane] = gained + card[np.uint64(uppers[lane])]
     else:
         for lane in range(LANES):
             upper = uppers[lane]
-            bonus = upper_bonus(tables, upper, upper + points)
+            bonus = upper_bonus(rules, upper, upper + points)
             values[lane] = gained + bonus + card[np.uint64(min(upper + points, last))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yahtzee_env.dice import N_HOLDS
-from yahtzee_env.game import Games, State
+from yahtzee_env.game import Positions, State
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Facts:
     sections: tuple[Section, ...]
 
 
-def gather_facts(games: Games, i: int) -> Facts:
+def gather_facts(games: Positions, i: int) -> Facts:
     """The facts of game `i`, which stays as it is."""
     game = games.select(np.array([i]))
     state, over = game.state(), bool(game.over[0])
@@ -64,7 +64,7 @@ def gather_facts(games: Games, i: int) -> Facts:
     )
 
 
-def _sections(game: Games, state: State) -> tuple[Section, ...]:
+def _sections(game: Positions, state: State) -> tuple[Section, ...]:
     pays = [None if points < 0 else points for points in game.payments()[0].tolist()]
     upper: list[Row] = []
     lower: list[Row] = []
@@ -78,7 +78,7 @@ def _sections(game: Games, state: State) -> tuple[Section, ...]:
     return tuple(section for section in sections if section.rows)
 
 
-def _upper_totals(game: Games, state: State, rows: list[Row]) -> tuple[tuple[str, int], ...]:
+def _upper_totals(game: Positions, state: State, rows: list[Row]) -> tuple[tuple[str, int], ...]:
     """The upper total and bonus, and how far the next bonus step is while it can be reached."""
     steps = game.ruleset.bonus_steps
     total, score = int(game.records["upper"][0]), int(game.records["score"][0])
@@ -95,7 +95,7 @@ def _upper_totals(game: Games, state: State, rows: list[Row]) -> tuple[tuple[str
     )
 
 
-def _extra_total(game: Games, state: State) -> tuple[tuple[str, int], ...]:
+def _extra_total(game: Positions, state: State) -> tuple[tuple[str, int], ...]:
     rules = game.ruleset
     if not rules.five_alike_box or not rules.extra_bonus:
         return ()

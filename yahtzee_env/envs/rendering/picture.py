@@ -21,7 +21,7 @@ from yahtzee_env.envs.rendering.facts import (
     pays_in_words,
     rerolls_in_words,
 )
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 from yahtzee_env.kernels import REROLLS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ _PIPS: dict[int, tuple[tuple[int, int], ...]] = {
 """Where each face has its pips, in steps to the right and down from the middle."""
 
 
-def render_rgb(games: Games, i: int) -> NDArray[np.uint8]:
+def render_rgb(games: Positions, i: int) -> NDArray[np.uint8]:
     """Game `i` as a picture, (height, width, 3); its size depends on the rule set alone.
 
     Raises:

@@ -10,13 +10,13 @@ from yahtzee_env.envs.rendering.facts import (
     pays_in_words,
     rerolls_in_words,
 )
-from yahtzee_env.game import Games
+from yahtzee_env.game import Positions
 
 _FACES = " ⚀⚁⚂⚃⚄⚅"
 _MIN_LABEL, _CODE, _POINTS, _PAYS = 28, 6, 8, 10
 
 
-def render_ansi(games: Games, i: int) -> str:
+def render_ansi(games: Positions, i: int) -> str:
     """Game `i` as plain text: the dice, the score card, and what each open box would pay now."""
     facts = gather_facts(games, i)
     labels = [row.label for section in facts.sections for row in section.rows]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from yahtzee_env.dice import FIVE_ALIKE, N_FACES, N_ROLLS
 from yahtzee_env.rules import MAX_BOXES, MAX_STEPS, Ruleset
 
-TABLES = np.dtype(
+RULES = np.dtype(
     [
         ("points", "i2", (2, N_ROLLS, MAX_BOXES)),  # without and with joker points
         ("upper_face", "i4", (MAX_BOXES,)),  # 0 for a lower box
@@ -38,33 +38,33 @@ JOKER_CODES = {"none": 0, "forced": 1, "free": 2}
 
 @lru_cache(maxsize=64)
 def compile_ruleset(ruleset: Ruleset) -> NDArray[np.void]:
-    """The rule set as a read-only array of one `TABLES` record."""
-    compiled = np.zeros(1, TABLES)
-    tables = compiled[0]
+    """The rule set as a read-only array of one `RULES` record."""
+    compiled = np.zeros(1, RULES)
+    rules = compiled[0]
     n_boxes = len(ruleset.boxes)
-    tables["points"][0, :, :n_boxes] = np.transpose([box.scores for box in ruleset.boxes])
-    tables["points"][1] = tables["points"][0]
-    tables["box_of_face"] = -1
+    rules["points"][0, :, :n_boxes] = np.transpose([box.scores for box in ruleset.boxes])
+    rules["points"][1] = rules["points"][0]
+    rules["box_of_face"] = -1
     for k, box in enumerate(ruleset.boxes):
         if box.joker_score is not None:
-            tables["points"][1, FIVE_ALIKE > 0, k] = box.joker_score
+            rules["points"][1, FIVE_ALIKE > 0, k] = box.joker_score
         if box.face is not None:
-            tables["upper_face"][k] = box.face
-            tables["box_of_face"][box.face] = k
-            tables["upper_boxes"] |= 1 << k
-            tables["upper_most"] = max(tables["upper_most"], *box.scores, box.joker_score or 0)
+            rules["upper_face"][k] = box.face
+            rules["box_of_face"][box.face] = k
+            rules["upper_boxes"] |= 1 << k
+            rules["upper_most"] = max(rules["upper_most"], *box.scores, box.joker_score or 0)
     for step, (at, pays) in enumerate(ruleset.bonus_steps):
-        tables["step_at"][step], tables["step_pays"][step] = at, pays
-    tables["n_steps"] = len(ruleset.bonus_steps)
-    tables["n_boxes"] = n_boxes
-    tables["padded_boxes"] = -(-n_boxes // 8) * 8
-    tables["all_boxes"] = (1 << n_boxes) - 1
+        rules["step_at"][step], rules["step_pays"][step] = at, pays
+    rules["n_steps"] = len(ruleset.bonus_steps)
+    rules["n_boxes"] = n_boxes
+    rules["padded_boxes"] = -(-n_boxes // 8) * 8
+    rules["all_boxes"] = (1 << n_boxes) - 1
     named = ruleset.five_alike_box
-    tables["five_alike_box"] = -1 if named is None else ruleset.box_index(named)
-    tables["tracks_five_alike"] = ruleset.tracks_five_alike
-    tables["extra_bonus"] = ruleset.extra_bonus
-    tables["joker"] = JOKER_CODES[ruleset.joker]
-    tables["joker_after_zero"] = ruleset.joker_after_zero
-    tables["upper_first"] = ruleset.fill_order == "upper_first"
+    rules["five_alike_box"] = -1 if named is None else ruleset.box_index(named)
+    rules["tracks_five_alike"] = ruleset.tracks_five_alike
+    rules["extra_bonus"] = ruleset.extra_bonus
+    rules["joker"] = JOKER_CODES[ruleset.joker]
+    rules["joker_after_zero"] = ruleset.joker_after_zero
+    rules["upper_first"] = ruleset.fill_order == "upper_first"
     compiled.flags.writeable = False
     return compiled
