@@ -14,7 +14,7 @@ from agents.algorithms import Model
 from agents.config import TrainConfig, flat
 from agents.dqn import DQN
 from agents.history import History
-from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.files import write_beside
 
 FORMAT = "yahtzee-env checkpoint 3"
@@ -122,8 +122,8 @@ def _fixed(config: TrainConfig) -> dict[str, str | int | float]:
     return {name: value for name, value in flat(config).items() if name not in FREE}
 
 
-def _games(model: Model) -> GamesVecEnv:
-    assert isinstance(model.env, GamesVecEnv)
+def _games(model: Model) -> YahtzeeSB3VecEnv:
+    assert isinstance(model.env, YahtzeeSB3VecEnv)
     return model.env
 
 

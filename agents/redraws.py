@@ -18,7 +18,7 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from stable_baselines3.common.vec_env import VecNormalize
 
 from agents.masked_dqn import MaskableReplayBuffer, MaskableSamples
-from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.game import Games
 from yahtzee_env.kernels import GAME, mixed
 from yahtzee_env.rules import Ruleset
@@ -63,7 +63,7 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
         rngs: (steps, n_envs) uint64, their generators at that time.
     """
 
-    games: GamesVecEnv
+    games: YahtzeeSB3VecEnv
     redraws: int
     values_of: Callable[[torch.Tensor], torch.Tensor]
 
@@ -115,7 +115,7 @@ class RedrawReplayBuffer(MaskableReplayBuffer):
         before: (size, n_envs) `GAME` records, the games before each step.
     """
 
-    games: GamesVecEnv
+    games: YahtzeeSB3VecEnv
 
     def __init__(self, *args: Any, redraws: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -56,7 +56,7 @@ from agents.run_folder import (
     reopen_run_folder,
     write_json,
 )
-from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.files import write_beside
 
 MAX_THREADS = 4
@@ -103,7 +103,7 @@ def train(
     seeds = spawn_seeds(config.seed)
     torch.set_num_threads(config.threads or default_threads())
     set_random_seed(seeds["learner"])
-    games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward, config.masks)
+    games = YahtzeeSB3VecEnv(config.ruleset, config.n_envs, config.points_per_reward, config.masks)
     games.seed(seeds["training_games"])
     model = ALGORITHMS[config.algorithm](config, games)
     checkpoint = folder / CHECKPOINT

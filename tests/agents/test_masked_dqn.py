@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.dqn.policies import DQNPolicy
 
 from agents.masked_dqn import MaskableDQN, MaskableReplayBuffer, MaskableSamples
-from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 N_ENVS = 4
 
@@ -71,7 +71,7 @@ def make(env, seed=0, **settings):
 
 
 def yahtzee(n_envs=N_ENVS):
-    env = GamesVecEnv("yahtzee", n_envs)
+    env = YahtzeeSB3VecEnv("yahtzee", n_envs)
     env.seed(1)
     return env
 

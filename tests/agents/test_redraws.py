@@ -10,9 +10,9 @@ from small_run import SMALL, fingerprint
 from agents.config import parse
 from agents.dqn import make_dqn
 from agents.redraws import RedrawRolloutBuffer, redraw
-from agents.sb3_vec_env import GamesVecEnv
 from agents.train import train
 from yahtzee_env import observation_names
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 STEPS, N_ENVS = 6, 5
 
@@ -42,7 +42,7 @@ def with_redrawn_values(seed, redrawn):
 
 
 class ReadyMade(RedrawRolloutBuffer):
-    games = GamesVecEnv("yahtzee", N_ENVS)
+    games = YahtzeeSB3VecEnv("yahtzee", N_ENVS)
 
     def _redrawn_values(self):
         return self.redrawn
@@ -69,7 +69,7 @@ def test_one_step_takes_the_mean_over_all_throws():
 
 
 def test_redrawn_dice_fall_like_all_dice():
-    env = GamesVecEnv("yahtzee", 2000)
+    env = YahtzeeSB3VecEnv("yahtzee", 2000)
     env.seed(1)
     env.reset()
     actions = np.zeros(2000, np.int64)
@@ -89,7 +89,7 @@ def test_redrawn_dice_fall_like_all_dice():
 def test_redrawing_leaves_the_games_as_they_are():
     plays = []
     for redraws in (0, 2):
-        env = GamesVecEnv("yatzy", 8)
+        env = YahtzeeSB3VecEnv("yatzy", 8)
         env.seed(4)
         env.reset()
         play = []
@@ -106,7 +106,7 @@ def test_redrawing_leaves_the_games_as_they_are():
 def learner(redraws):
     config, _ = parse(["--algorithm", "dqn", "--n_envs", "8", "--dqn.learning_starts", "400"])
     config = replace(config, dqn=replace(config.dqn, buffer_size=4000, redraws=redraws))
-    games = GamesVecEnv(config.ruleset, config.n_envs, config.points_per_reward)
+    games = YahtzeeSB3VecEnv(config.ruleset, config.n_envs, config.points_per_reward)
     games.seed(5)
     model = make_dqn(config, games)
     model.learn(400)

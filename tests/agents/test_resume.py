@@ -18,8 +18,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from agents.callbacks import Stopped, StopRequest
 from agents.checkpoint import BadCheckpoint
 from agents.config import parse
-from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, train
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 ROOT = Path(__file__).parents[2]
 
@@ -183,20 +183,20 @@ def test_games_go_on_from_a_saved_state():
             seen.append((observations.copy(), rewards, dones))
         return seen
 
-    env = GamesVecEnv("kismet", 5)
+    env = YahtzeeSB3VecEnv("kismet", 5)
     env.seed(3)
     env.reset()
     play(env, 20)
     state = env.state()
     expected = play(env, 40)
-    other = GamesVecEnv("kismet", 5)
+    other = YahtzeeSB3VecEnv("kismet", 5)
     other.restore(state)
     for ours, theirs in zip(play(other, 40), expected, strict=True):
         for a, b in zip(ours, theirs, strict=True):
             assert np.array_equal(a, b)
     assert other.finished_games == env.finished_games > 0
     with pytest.raises(ValueError, match="of 5 games, not 4"):
-        GamesVecEnv("kismet", 4).restore(state)
+        YahtzeeSB3VecEnv("kismet", 4).restore(state)
 
 
 COMMAND = [

@@ -10,9 +10,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from agents.config import parse
 from agents.ppo import PPO, make_ppo
 from agents.report import measure, print_comparison
-from agents.sb3_vec_env import GamesVecEnv
 from agents.train import main, spawn_seeds, train
 from yahtzee_env import evaluate, load_policy
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.evaluation import METRICS
 from yahtzee_env.policies import POLICIES, ModelPolicy
 
@@ -21,7 +21,7 @@ from yahtzee_env.policies import POLICIES, ModelPolicy
 def trained(tmp_path_factory):
     """A small run: its folder, its model, and the scores of its training games in order."""
     folder, scores = tmp_path_factory.mktemp("small"), []
-    totals, play = np.zeros(SMALL.n_envs), GamesVecEnv.step_wait
+    totals, play = np.zeros(SMALL.n_envs), YahtzeeSB3VecEnv.step_wait
 
     def recorded(env):
         step = _, rewards, dones, _ = play(env)
@@ -31,7 +31,7 @@ def trained(tmp_path_factory):
         return step
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GamesVecEnv, "step_wait", recorded)
+        patch.setattr(YahtzeeSB3VecEnv, "step_wait", recorded)
         model, _ = train(SMALL, folder, show_progress=False)
     return folder, model, scores
 
@@ -80,7 +80,7 @@ def test_the_model_file_plays_like_the_model(trained):
 
 
 def test_an_untrained_agent_plays_1000_games_without_an_illegal_action():
-    model = make_ppo(SMALL, GamesVecEnv("yahtzee", SMALL.n_envs))
+    model = make_ppo(SMALL, YahtzeeSB3VecEnv("yahtzee", SMALL.n_envs))
     result = evaluate(ModelPolicy(model), games=1000, seed=1, on_illegal="raise")
     assert (result.games, result.illegal_actions) == (1000, 0)
 
@@ -91,7 +91,7 @@ def test_value_and_policy_learn_at_their_own_falling_speeds(trained):
     assert sum(len(group["params"]) for group in (policy, value)) == len(
         list(model.policy.parameters())
     )
-    fresh = make_ppo(SMALL, GamesVecEnv("yahtzee", SMALL.n_envs))
+    fresh = make_ppo(SMALL, YahtzeeSB3VecEnv("yahtzee", SMALL.n_envs))
     fresh._current_progress_remaining = 0.5
     fresh.set_logger(model.logger)
     fresh._update_learning_rate(fresh.policy.optimizer)
@@ -118,7 +118,7 @@ def test_training_and_evaluation_games_have_different_dice():
     seeds = spawn_seeds(SMALL.seed)
     first_rolls = []
     for use in ("training_games", "evaluation_games", "final_games"):
-        env = GamesVecEnv("yahtzee", 64)
+        env = YahtzeeSB3VecEnv("yahtzee", 64)
         env.seed(seeds[use])
         first_rolls.append(env.reset().tobytes())
     assert len(set(first_rolls)) == 3

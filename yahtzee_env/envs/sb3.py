@@ -1,4 +1,4 @@
-"""Games of `yahtzee_env` as a stable-baselines3 `VecEnv`: one array, no object for each game."""
+"""A fast vector environment for stable-baselines3: all games in one array."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from yahtzee_env.envs.settings import MAX_ILLEGAL
 from yahtzee_env.family import get_ruleset
@@ -20,31 +17,56 @@ from yahtzee_env.game import Games
 from yahtzee_env.observation import observation_bounds
 from yahtzee_env.rules import Ruleset
 
+try:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
+except ImportError as error:
+    raise ImportError(
+        'yahtzee_env.envs.sb3 needs stable-baselines3: pip install "yahtzee-env[learn]"'
+    ) from error
+
 ILLEGAL_POINTS = -1.0
-"""What an illegal action costs a learner that is not told what is legal."""
+"""The points of an illegal action for a learner without masks."""
 
 
-class GamesVecEnv(VecEnv):
-    """Many games side by side; game i plays like `Yahtzee-v0` reset with `seed + i`.
+class YahtzeeSB3VecEnv(VecEnv):
+    """Many games as one stable-baselines3 `VecEnv`, with action masks for sb3-contrib.
 
-    Observations are (n_envs, features) float32 and action masks (n_envs, actions) bool. Rewards
-    are points over `points_per_reward`, a scale for the learner alone: the `episode` entry that a
-    finished game leaves in its info holds the final score in points. An illegal action raises, or
-    without masks costs a point and changes nothing; the hundredth of a game ends it, as in
-    `Yahtzee-v0` with `illegal_action="penalty"`.
+    Game i is the game of `Yahtzee-v0` reset with `seed + i`. Observations are (n_envs, features)
+    float32, action masks (n_envs, actions) bool. Rewards are points divided by
+    `points_per_reward`. The info of a finished game has `episode` (as written by `Monitor`, with
+    the final score in points), `terminal_observation` and `TimeLimit.truncated`; all other infos
+    are empty.
+
+    An illegal action raises an error. Without masks it costs one point instead and changes
+    nothing, and the hundredth of a game truncates it, as in `Yahtzee-v0` with
+    `illegal_action="penalty"`.
 
     Args:
         ruleset: a rule set, its name, or its dictionary.
         n_envs: the number of games.
         points_per_reward: the points that make a reward of 1.
-        masks: tell what is legal; otherwise every action mask is all True.
+        masks: whether the learner gets action masks; otherwise they are all True.
 
     Attributes:
         ruleset: the rules.
-        before: (n_envs,) `GAME` records, the games as they were before the latest step.
-        rngs_before: (n_envs,) uint64, their generators at that time.
-        finished_games: how many games have ended.
-        illegal_actions: how many actions were illegal.
+        before: (n_envs,) `GAME` records, the games before the latest step.
+        rngs_before: (n_envs,) uint64, their generators before the latest step.
+        finished_games: the number of games that have ended.
+        illegal_actions: the number of illegal actions.
+
+    It works with `MaskablePPO` of sb3-contrib as it is:
+
+    ```python
+    >>> from sb3_contrib import MaskablePPO
+    >>> from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
+    >>> env = YahtzeeSB3VecEnv("yahtzee", n_envs=64, points_per_reward=30.0)
+    >>> model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=256, seed=1, device="cpu")
+    >>> model.learn(total_timesteps=1024).num_timesteps
+    1024
+
+    ```
     """
 
     def __init__(
@@ -68,7 +90,7 @@ class GamesVecEnv(VecEnv):
         self.finished_games = self.illegal_actions = 0
         self._actions = np.zeros(n_envs, np.int64)
         self._seeded = False
-        self._begun = time.time()
+        self._created = time.time()
         super().__init__(
             n_envs,
             spaces.Box(low, high, dtype=np.float32),
@@ -76,26 +98,27 @@ class GamesVecEnv(VecEnv):
         )
 
     def reset(self) -> NDArray[np.float32]:
-        """Begin every game anew, with the seeds given to `seed` if any."""
+        """Begin every game, with the seeds given to `seed` if any; returns the observations."""
         self._seed_games()
         self._games.start()
         self._lengths[:] = self._illegal[:] = 0
         return self._observe()
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Take the actions, (n_envs,), that `step_wait` carries out."""
+        """Store the actions, (n_envs,), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Carry the actions out; games that end begin anew.
+        """Carry out the actions; a game that ends is followed by a new one.
 
         Raises:
-            ValueError: if an action is illegal; then nothing has changed.
+            ValueError: if an action is illegal and there are masks, or for a number outside the
+                action space; then nothing has changed.
         """
-        self.before[:] = self._games.records
-        self.rngs_before[:] = self._games.rngs
         if self.masks:
             self._games.check_legal(self._actions)
+        self.before[:] = self._games.records
+        self.rngs_before[:] = self._games.rngs
         points, illegal = self._games.step(self._actions)
         points[illegal] = ILLEGAL_POINTS
         self._lengths += 1
@@ -103,7 +126,7 @@ class GamesVecEnv(VecEnv):
         self.illegal_actions += int(illegal.sum())
         truncated = self._illegal >= MAX_ILLEGAL
         dones = self._games.over | truncated
-        # The algorithms only read infos, so all games that go on can share one empty dictionary.
+        # The algorithms only read infos, so all running games can share one empty dictionary.
         infos: list[dict[str, Any]] = [{}] * self.num_envs
         if dones.any():
             self._end(dones, truncated, infos)
@@ -111,7 +134,7 @@ class GamesVecEnv(VecEnv):
         return self._observe(), rewards, dones, infos
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Copies of all that decides how the games go on."""
+        """Copies of everything that the coming steps depend on, to be passed to `restore`."""
         return {
             "records": self._games.records.view(np.uint8).copy(),
             "rngs": self._games.rngs.copy(),
@@ -121,7 +144,7 @@ class GamesVecEnv(VecEnv):
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Go back to what `state` told of the same number of games; returns the observations.
+        """Return to a `state` of the same number of games; returns the observations.
 
         Raises:
             ValueError: for another number of games.
@@ -141,11 +164,11 @@ class GamesVecEnv(VecEnv):
     ) -> Any:
         """The action masks, (n_envs, actions) bool: the only method of the games.
 
-        They come as one array, which the callers stack as if it were a list.
+        sb3-contrib stacks a list of masks; one array passes through unchanged.
         """
         if method_name != "action_masks":
             raise AttributeError(f"the games have no method {method_name!r}, only 'action_masks'")
-        return self._masks if indices is None else self._masks[self._get_indices(indices)]
+        return self._masks if indices is None else self._masks[list(self._get_indices(indices))]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute, the same for every game."""
@@ -154,15 +177,15 @@ class GamesVecEnv(VecEnv):
         return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused: the games are rows of one array and have no attributes of their own."""
+        """Always an error: the games are rows of one array and share their attributes."""
         raise AttributeError(f"cannot set {attr_name!r}: the games share their attributes")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Whether the games behave as wrapped: they report episodes as `Monitor` does."""
+        """True for `Monitor`, whose report of finished games the infos contain."""
         return [wrapper_class is Monitor] * len(list(self._get_indices(indices)))
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Does nothing; there is nothing to release."""
 
     def _seed_games(self) -> None:
         for i, seed in enumerate(self._seeds):
@@ -182,11 +205,11 @@ class GamesVecEnv(VecEnv):
         truncated: NDArray[np.bool_],
         infos: list[dict[str, Any]],
     ) -> None:
-        """Report the games that ended as `Monitor` does, and begin them anew."""
+        """Write the infos of the games that ended, and begin new ones."""
         self.finished_games += int(dones.sum())
         ended = self._games.select(dones)
         last, _ = ended.observe()
-        elapsed = round(time.time() - self._begun, 6)
+        elapsed = round(time.time() - self._created, 6)
         for row, i in enumerate(np.flatnonzero(dones).tolist()):
             score, length = float(ended.records["score"][row]), int(self._lengths[i])
             infos[i] = {

@@ -1,3 +1,8 @@
+"""The vector environment for stable-baselines3."""
+
+import subprocess
+import sys
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -8,14 +13,14 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 import yahtzee_env  # noqa: F401  (registers the environments)
-from agents.sb3_vec_env import GamesVecEnv
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.family import RULESETS
 
 N = 8
 
 
 def started(ruleset="yahtzee", n_envs=N, seed=5, **settings):
-    env = GamesVecEnv(ruleset, n_envs, **settings)
+    env = YahtzeeSB3VecEnv(ruleset, n_envs, **settings)
     env.seed(seed)
     return env, env.reset()
 
@@ -49,7 +54,7 @@ def test_games_are_those_of_the_single_environment(ruleset):
             assert np.array_equal(masks[i], info["action_mask"])
 
 
-def test_a_natural_end_is_no_truncation_and_lengths_count_each_game():
+def test_full_card_terminates_without_truncation_and_counts_the_length():
     env, _ = started()
     boxes_only = 31
     for episode in range(3):
@@ -79,7 +84,7 @@ def test_first_rolls_differ():
     assert len({row[-36:].tobytes() for row in observations}) >= N - 1
 
 
-def test_plain_resets_go_on_with_new_dice_and_seeds_bring_back_the_old():
+def test_reset_gives_new_dice_unless_seeded_again():
     env, first = started()
     second = env.reset()
     env.seed(5)
@@ -87,7 +92,7 @@ def test_plain_resets_go_on_with_new_dice_and_seeds_bring_back_the_old():
     assert np.array_equal(first, env.reset())
 
 
-def test_an_illegal_action_raises_and_changes_nothing():
+def test_illegal_action_raises_and_changes_nothing():
     env, _ = started()
     masks = get_action_masks(env).copy()
     actions = masks.argmax(axis=1)
@@ -97,7 +102,7 @@ def test_an_illegal_action_raises_and_changes_nothing():
     assert np.array_equal(get_action_masks(env), masks)
 
 
-def test_masks_come_as_one_array():
+def test_masks_are_one_array():
     env, _ = started("yatzy")
     assert is_masking_supported(env)
     masks = env.env_method("action_masks")
@@ -107,7 +112,7 @@ def test_masks_come_as_one_array():
         env.env_method("render")
 
 
-def test_works_with_the_evaluation_of_sb3_contrib_under_warnings_as_errors(recwarn):
+def test_evaluate_policy_of_sb3_contrib_works_without_warnings(recwarn):
     env, _ = started(points_per_reward=30.0)
     model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=64, device="cpu")
     scores, lengths = evaluate_policy(model, env, n_eval_episodes=16, return_episode_rewards=True)
@@ -123,7 +128,7 @@ def make_single():
 
 
 @pytest.mark.parametrize("kind", [DummyVecEnv, SubprocVecEnv])
-def test_masks_also_pass_through_the_vector_environments_of_stable_baselines3(kind):
+def test_masks_of_the_single_env_pass_through_the_vec_envs_of_stable_baselines3(kind):
     settings = {"start_method": "spawn"} if kind is SubprocVecEnv else {}
     env = make_vec_env(make_single, 2, seed=3, vec_env_cls=kind, vec_env_kwargs=settings)
     env.reset()
@@ -138,7 +143,7 @@ def test_masks_also_pass_through_the_vector_environments_of_stable_baselines3(ki
     env.close()
 
 
-def test_processes_play_the_same_games_as_one_process():
+def test_subprocesses_play_the_same_games_as_one_process():
     played = []
     for kind, settings in ((DummyVecEnv, {}), (SubprocVecEnv, {"start_method": "spawn"})):
         env = make_vec_env(make_single, 2, seed=3, vec_env_cls=kind, vec_env_kwargs=settings)
@@ -154,7 +159,7 @@ def test_processes_play_the_same_games_as_one_process():
         assert np.array_equal(one, other)
 
 
-def test_without_masks_games_are_those_of_the_environment_with_a_penalty():
+def test_without_masks_games_are_those_of_the_single_env_with_a_penalty():
     env, _ = started(n_envs=3, masks=False)
     assert np.array_equal(get_action_masks(env), np.ones((3, 44), bool))
     singles = [gym.make("Yahtzee-v0", illegal_action="penalty") for _ in range(3)]
@@ -162,7 +167,7 @@ def test_without_masks_games_are_those_of_the_environment_with_a_penalty():
         single.reset(seed=5 + i)
     rng, illegal, cut = np.random.default_rng(2), 0, 0
     for step in range(700):
-        # Such a player never fills the first box, so that its games end by illegal actions.
+        # The first box is never filled, so that the games end by illegal actions.
         actions = rng.integers(32, 44, size=3) if step % 2 else rng.integers(31, size=3)
         observations, rewards, dones, infos = env.step(actions)
         for i, single in enumerate(singles):
@@ -177,3 +182,12 @@ def test_without_masks_games_are_those_of_the_environment_with_a_penalty():
             assert np.array_equal(observations[i], observation)
     assert env.illegal_actions == illegal > 0
     assert cut > 0
+
+
+def test_without_stable_baselines3_one_sentence_names_the_extra():
+    script = "import sys; sys.modules['stable_baselines3'] = None; import yahtzee_env.envs.sb3"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.endswith(
+        "ImportError: yahtzee_env.envs.sb3 needs stable-baselines3: "
+        'pip install "yahtzee-env[learn]"\n'
+    )
