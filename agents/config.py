@@ -19,10 +19,13 @@ from jsonargparse.typing import (
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
-    restricted_number_type,
 )
 
-from agents.run_folder import CONFIG
+from agents.algorithms import ALGORITHMS, Algorithm, Shared
+from agents.algorithms.dqn import DQNConfig
+from agents.algorithms.ppo import PPOConfig, Several
+from agents.networks import NetworkConfig
+from agents.runs.folder import CONFIG
 from yahtzee_env.family import RULESETS
 from yahtzee_env.observation import observation_names
 
@@ -30,88 +33,6 @@ RulesetName = Literal[*RULESETS]
 MOST_THREADS = 256
 LARGEST = 10**12
 """Whole numbers above it overflow somewhere, and are of no use."""
-Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """The network: of PPO one for the policy and a like one for the value, of DQN one.
-
-    Attributes:
-        widths: units of each hidden layer
-        activation: what follows each hidden layer
-        layer_norm: normalise each hidden layer before its activation
-        hidden_features: beginnings of the names of features that it does not see, such as pays_
-    """
-
-    widths: list[PositiveInt] = field(default_factory=lambda: [256, 256])
-    activation: Literal["silu", "relu", "tanh"] = "silu"
-    layer_norm: bool = True
-    hidden_features: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class PPOConfig:
-    """Proximal policy optimisation, by the names of stable-baselines3.
-
-    Attributes:
-        n_steps: steps of each game between two updates
-        n_epochs: passes over the collected steps in an update
-        batch_size: steps of a minibatch
-        gamma: discount; 1 makes the return the final score
-        gae_lambda: how far advantages look past the value network
-        clip_range: how far one update may move the probability of an action
-        ent_coef: weight of the entropy bonus at the start; it falls linearly to 0
-        learning_rate: of the policy network at the start; it falls linearly to 0
-        value_learning_rate: of the value network, likewise
-        max_grad_norm: longest gradient of a step
-        redraws: how many other throws of the dice also judge each action (see agents/redraws.py)
-    """
-
-    n_steps: PositiveInt = 8
-    n_epochs: PositiveInt = 3
-    batch_size: Several = 1024
-    gamma: ClosedUnitInterval = 1.0
-    gae_lambda: ClosedUnitInterval = 0.4
-    clip_range: PositiveFloat = 0.2
-    ent_coef: NonNegativeFloat = 0.2
-    learning_rate: PositiveFloat = 2e-3
-    value_learning_rate: PositiveFloat = 2e-3
-    max_grad_norm: PositiveFloat = 0.5
-    redraws: NonNegativeInt = 3
-
-
-@dataclass(frozen=True)
-class DQNConfig:
-    """Double deep Q-learning with masks, by the names of stable-baselines3.
-
-    The network is trained once for each step of all games.
-
-    Attributes:
-        buffer_size: transitions to learn from, the latest ones
-        learning_starts: steps of random play before the first update
-        batch_size: transitions of an update
-        tau: how far the target network follows at each step of all games
-        gamma: discount; 1 makes the return the final score
-        learning_rate: at the start; it falls linearly to 0
-        exploration_initial_eps: share of random actions at the start
-        exploration_final_eps: the same at the end
-        exploration_fraction: share of the training in which it falls, linearly
-        max_grad_norm: longest gradient of a step
-        redraws: how many other throws of the dice also judge each action (see agents/redraws.py)
-    """
-
-    buffer_size: PositiveInt = 400_000
-    learning_starts: PositiveInt = 10_000
-    batch_size: PositiveInt = 1024
-    tau: ClosedUnitInterval = 0.02
-    gamma: ClosedUnitInterval = 1.0
-    learning_rate: PositiveFloat = 2e-3
-    exploration_initial_eps: ClosedUnitInterval = 0.1
-    exploration_final_eps: ClosedUnitInterval = 0.01
-    exploration_fraction: ClosedUnitInterval = 0.67
-    max_grad_norm: PositiveFloat = 10.0
-    redraws: NonNegativeInt = 3
 
 
 @dataclass(frozen=True)
@@ -154,7 +75,7 @@ class TrainConfig:
     """
 
     name: str = "ppo"
-    algorithm: Literal["ppo", "dqn"] = "ppo"
+    algorithm: Literal[*ALGORITHMS] = "ppo"
     ruleset: RulesetName = "yahtzee"
     seed: NonNegativeInt = 1
     threads: PositiveInt | None = None
@@ -190,30 +111,23 @@ class TrainConfig:
         for beginning in self.network.hidden_features:
             if not beginning or not any(name.startswith(beginning) for name in names):
                 raise ValueError(f"network.hidden_features: no feature begins with {beginning!r}")
-        if getattr(self, self.algorithm).redraws and not self.masks:
-            raise ValueError(
-                f"{self.algorithm}.redraws must be 0 without masks: illegal actions throw no dice"
-            )
-        if self.algorithm == "dqn" and self.dqn.learning_starts >= self.total_timesteps:
-            raise ValueError(
-                f"dqn.learning_starts must be below total_timesteps = {self.total_timesteps}, "
-                f"not {self.dqn.learning_starts}"
-            )
-        if self.algorithm == "dqn" and self.dqn.buffer_size < max(self.n_envs, self.dqn.batch_size):
-            raise ValueError(
-                f"dqn.buffer_size must be at least n_envs = {self.n_envs} and dqn.batch_size = "
-                f"{self.dqn.batch_size}, not {self.dqn.buffer_size}"
-            )
-        if self.algorithm == "ppo" and self.rollout_steps % self.ppo.batch_size:
-            raise ValueError(
-                f"ppo.batch_size must divide n_envs x ppo.n_steps = {self.rollout_steps}, "
-                f"which {self.ppo.batch_size} does not"
-            )
+        shared = Shared(self.n_envs, self.total_timesteps, self.masks)
+        self.learner.check(self.settings, shared)
+
+    @property
+    def learner(self) -> Algorithm[Any]:
+        """The algorithm."""
+        return ALGORITHMS[self.algorithm]
+
+    @property
+    def settings(self) -> Any:
+        """The settings of the algorithm."""
+        return getattr(self, self.algorithm)
 
     @property
     def rollout_steps(self) -> int:
         """Environment steps between two updates."""
-        return self.n_envs * (self.ppo.n_steps if self.algorithm == "ppo" else 1)
+        return self.n_envs * self.learner.rollout_length(self.settings)
 
     @property
     def whole_timesteps(self) -> int:
@@ -224,20 +138,20 @@ class TrainConfig:
         """The experiment with every key, as `--config` reads it."""
         return yaml.safe_dump(asdict(self), sort_keys=False)
 
+    def flat(self) -> dict[str, str | int | float]:
+        """Every key that counts, dotted, with its value: a number, or anything else as text."""
+        values: dict[str, str | int | float] = {}
 
-def flat(config: TrainConfig) -> dict[str, str | int | float]:
-    """Every key of an experiment, dotted, with its value; what is no number or text, as text."""
-    values: dict[str, str | int | float] = {}
+        def collect(group: dict[str, Any], prefix: str) -> None:
+            for name, value in group.items():
+                if isinstance(value, dict):
+                    collect(value, f"{prefix}{name}.")
+                else:
+                    values[prefix + name] = value if isinstance(value, int | float) else str(value)
 
-    def collect(group: dict[str, Any], prefix: str) -> None:
-        for name, value in group.items():
-            if isinstance(value, dict):
-                collect(value, f"{prefix}{name}.")
-            else:
-                values[prefix + name] = value if isinstance(value, int | float) else str(value)
-
-    collect(asdict(config), "")
-    return values
+        others = ALGORITHMS.keys() - {self.algorithm}
+        collect({name: value for name, value in asdict(self).items() if name not in others}, "")
+        return values
 
 
 @dataclass(frozen=True)

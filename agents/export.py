@@ -1,71 +1,24 @@
-"""From a trained model to one small file that plays without torch.
+"""Publish the agent of a finished run: ``python -m agents.export runs/ppo-1 FOLDER``.
 
-``python -m agents.export runs/ppo-1 FOLDER`` copies the agent of a finished run, with its
-configuration and a model card.
+It copies the agent, its configuration and a model card.
 """
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
 
-import numpy as np
-import torch
 import yaml
-from torch import nn
 
-from agents.algorithms import Model
-from agents.dqn import DQN
-from agents.run_folder import AGENT
+from agents.algorithms import ALGORITHMS
+from agents.runs.folder import AGENT
 from yahtzee_env.evaluation import METRICS, metric_texts
-from yahtzee_env.family import get_ruleset
 from yahtzee_env.files import write_beside
-from yahtzee_env.policies.network import Layer, NetworkPolicy, load_network
-
-_ACTIVATIONS = {nn.SiLU: "silu", nn.ReLU: "relu", nn.Tanh: "tanh"}
-
-
-def to_network(model: Model, name: str, ruleset: str, training: Mapping[str, Any]) -> NetworkPolicy:
-    """The policy of a model, or the action values by which it chooses, needing NumPy alone.
-
-    The weights of hidden features become 0. Of a dueling network the value of the position is left
-    out: it changes no choice.
-
-    Args:
-        model: the trained model.
-        name: what the player is called.
-        ruleset: the rules that it was trained for.
-        training: how it came about, as plain data.
-    """
-    if isinstance(model, DQN):
-        extractor, network = model.q_net.features_extractor, model.q_net.q_net
-        modules = [*network.body, network.advantages]
-        skip = _array(network.skip * extractor.seen[:, None])
-    else:
-        extractor = model.policy.features_extractor
-        modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
-        skip = None
-    first, *others = map(_layer, modules)
-    weight, bias = first.arrays
-    layers = (Layer("linear", (weight * _array(extractor.seen)[:, None], bias)), *others)
-    return NetworkPolicy(name, get_ruleset(ruleset), layers, skip, training)
-
-
-def _layer(module: nn.Module) -> Layer:
-    if isinstance(module, nn.Linear):
-        return Layer("linear", (_array(module.weight.T), _array(module.bias)))
-    if isinstance(module, nn.LayerNorm):
-        return Layer("layer_norm", (_array(module.weight), _array(module.bias)))
-    return Layer(_ACTIVATIONS[type(module)])
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return np.ascontiguousarray(tensor.detach().numpy())
-
+from yahtzee_env.policies.network import NetworkPolicy, load_network
 
 CARD = Template(Path(__file__).with_name("model_card.md").read_text(encoding="utf-8"))
 
@@ -77,7 +30,7 @@ def model_card(agent: NetworkPolicy) -> str:
     packages = (f"{name} {version}" for name, version in made["packages"].items())
     return CARD.substitute(
         name=agent.name,
-        algorithm=config["algorithm"].upper(),
+        algorithm=ALGORITHMS[config["algorithm"]].title,
         redraws=_redraws(config),
         ruleset=agent.ruleset.name,
         games=f"{row['games']:,}",
@@ -104,12 +57,9 @@ def _redraws(config: dict[str, Any]) -> str:
     number = config[config["algorithm"]]["redraws"]
     if not number:
         return ""
-    when = (
-        "For each step of training" if config["algorithm"] == "ppo" else "At each replay of a step"
-    )
     return (
-        f" {when} the simulator threw the dice {number} more times, to judge the action with less "
-        "luck; these throws are not counted as steps."
+        f" {ALGORITHMS[config['algorithm']].redrawn} the simulator threw the dice {number} more "
+        "times, to judge the action with less luck; these throws are not counted as steps."
     )
 
 

@@ -15,9 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
-from stable_baselines3.common.vec_env import VecNormalize
 
-from agents.masked_dqn import MaskableReplayBuffer, MaskableSamples
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.game import Games
 from yahtzee_env.kernels import GAME, mixed
@@ -101,42 +99,3 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
         with torch.no_grad():
             values = self.values_of(torch.from_numpy(observations))
         return values.numpy().reshape(self.redraws, self.buffer_size, self.n_envs)
-
-
-class RedrawReplayBuffer(MaskableReplayBuffer):
-    """A replay buffer that throws the dice of each step again whenever it is replayed.
-
-    In its samples the next states, and what belongs to them, have a row for each throw of each
-    step: all steps once as the dice fell, then again and again with other dice.
-
-    Attributes:
-        games: the games that the steps are of.
-        redraws: how often the dice of each step are thrown again.
-        before: (size, n_envs) `GAME` records, the games before each step.
-    """
-
-    games: YahtzeeSB3VecEnv
-
-    def __init__(self, *args: Any, redraws: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.redraws = redraws
-        self.before = np.zeros((self.buffer_size, self.n_envs), GAME)
-
-    def add(self, *step: Any) -> None:
-        """Keep a step that the games have just taken."""
-        self.before[self.pos] = self.games.before
-        super().add(*step)
-
-    def _samples_at(self, at: Any, env: VecNormalize | None) -> MaskableSamples:
-        batch = super()._samples_at(at, env)
-        before = self.before[at]
-        rngs = np.random.randint(2**63, size=len(before), dtype=np.uint64)  # noqa: NPY002
-        actions = self.actions[at][:, 0].astype(np.int64)
-        observations, masks = redraw(self.games.ruleset, before, rngs, actions, self.redraws)
-        throws = 1 + self.redraws
-        return batch._replace(
-            next_observations=torch.cat([batch.next_observations, torch.from_numpy(observations)]),
-            next_action_masks=torch.cat([batch.next_action_masks, torch.from_numpy(masks) > 0]),
-            rewards=batch.rewards.repeat(throws, 1),
-            dones=batch.dones.repeat(throws, 1),
-        )

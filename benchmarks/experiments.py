@@ -27,8 +27,8 @@ from matplotlib import pyplot as plt
 from scipy.stats import ttest_ind
 
 from agents.config import parse
-from agents.run_folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
-from agents.train import default_threads
+from agents.runs.folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
+from agents.runs.loop import default_threads
 from yahtzee_env.evaluation import seed_summary
 from yahtzee_env.files import write_beside
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from agents.run_folder import provenance, write_json
+from agents.runs.folder import provenance, write_json
 from yahtzee_env import evaluate, load_policy, policy_value, solve
 from yahtzee_env.evaluation import METRICS, measurements, metric_texts
 from yahtzee_env.files import write_beside

@@ -11,10 +11,11 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
 from test_network import positions, some_network
 
-from agents.config import NetworkConfig, parse
-from agents.export import main, model_card, to_network
+from agents.config import parse
+from agents.export import main, model_card
+from agents.networks import NetworkConfig
+from agents.runs.loop import to_agent, train
 from agents.train import main as train_main
-from agents.train import train
 from yahtzee_env import YahtzeeEnv, evaluate, load_policy, observation_names
 from yahtzee_env.policies import AGENTS
 
@@ -35,12 +36,12 @@ def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     config = KINDS[request.param]
     model, _ = train(config, folder, show_progress=False)
-    return folder, model
+    return folder, model, config
 
 
 def test_the_exported_agent_acts_like_the_model_on_100_000_states(trained, tmp_path):
-    _, model = trained
-    to_network(model, "small", "yahtzee", {}).save(tmp_path / "small.npz")
+    _, model, config = trained
+    to_agent(config, model, {}).save(tmp_path / "small.npz")
     agent = load_policy(tmp_path / "small.npz")
     seen = 0
     for games in positions("yahtzee", n=4000):
@@ -70,8 +71,8 @@ def test_hidden_features_change_nothing(tmp_path):
 
 
 def test_the_exported_agent_plays_where_torch_is_missing(trained, tmp_path):
-    _, model = trained
-    to_network(model, "small", "yahtzee", {}).save(tmp_path / "small.npz")
+    _, model, config = trained
+    to_agent(config, model, {}).save(tmp_path / "small.npz")
     code = (
         "import sys; sys.modules['torch'] = sys.modules['stable_baselines3'] = None\n"
         "import yahtzee_env\n"
@@ -119,7 +120,7 @@ def test_what_cannot_be_published_is_refused(tmp_path, capsys):
 
 
 def test_a_model_of_stable_baselines3_loads_with_trust_only(trained):
-    folder, model = trained
+    folder, model, _ = trained
     with pytest.raises(ValueError, match="--trust"):
         load_policy(folder / "last.zip")
     policy = load_policy(folder / "last.zip", trust=True)

@@ -7,10 +7,10 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from small_run import SMALL, fingerprint
 
+from agents.algorithms import dqn
 from agents.config import parse
-from agents.dqn import make_dqn
 from agents.redraws import RedrawRolloutBuffer, redraw
-from agents.train import train
+from agents.runs.loop import train
 from yahtzee_env import observation_names
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
@@ -108,7 +108,7 @@ def learner(redraws):
     config = replace(config, dqn=replace(config.dqn, buffer_size=4000, redraws=redraws))
     games = YahtzeeSB3VecEnv(config.ruleset, config.n_envs, config.points_per_reward)
     games.seed(5)
-    model = make_dqn(config, games)
+    model = dqn.make(config.dqn, config.network, games)
     model.learn(400)
     return model
 

@@ -7,10 +7,12 @@ import pytest
 from small_run import SMALL, fingerprint
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from agents.algorithms import ppo
+from agents.algorithms.ppo import RedrawPPO
 from agents.config import parse
-from agents.ppo import PPO, make_ppo
 from agents.report import measure, print_comparison
-from agents.train import main, spawn_seeds, train
+from agents.runs.loop import spawn_seeds, train
+from agents.train import main
 from yahtzee_env import evaluate, load_policy
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.evaluation import METRICS
@@ -74,13 +76,13 @@ def test_tensorboard_gets_the_usual_scalars(trained):
 
 def test_the_model_file_plays_like_the_model(trained):
     folder, model, _ = trained
-    loaded = PPO.load(folder / "last.zip", device="cpu")
+    loaded = RedrawPPO.load(folder / "last.zip", device="cpu")
     first, second = (evaluate(ModelPolicy(m), games=50, seed=3) for m in (model, loaded))
     assert np.array_equal(first.scores, second.scores)
 
 
 def test_an_untrained_agent_plays_1000_games_without_an_illegal_action():
-    model = make_ppo(SMALL, YahtzeeSB3VecEnv("yahtzee", SMALL.n_envs))
+    model = ppo.make(SMALL.ppo, SMALL.network, YahtzeeSB3VecEnv("yahtzee", SMALL.n_envs))
     result = evaluate(ModelPolicy(model), games=1000, seed=1, on_illegal="raise")
     assert (result.games, result.illegal_actions) == (1000, 0)
 
@@ -91,7 +93,7 @@ def test_value_and_policy_learn_at_their_own_falling_speeds(trained):
     assert sum(len(group["params"]) for group in (policy, value)) == len(
         list(model.policy.parameters())
     )
-    fresh = make_ppo(SMALL, YahtzeeSB3VecEnv("yahtzee", SMALL.n_envs))
+    fresh = ppo.make(SMALL.ppo, SMALL.network, YahtzeeSB3VecEnv("yahtzee", SMALL.n_envs))
     fresh._current_progress_remaining = 0.5
     fresh.set_logger(model.logger)
     fresh._update_learning_rate(fresh.policy.optimizer)
@@ -149,7 +151,7 @@ def test_the_command_leaves_a_folder_that_explains_itself(tmp_path, capsys):
     assert {row["games"] for row in result["scores"]} == {20}
     resolved, _ = parse(["--config", str(folder / "config.yaml")])
     assert (resolved.ruleset, resolved.ppo.batch_size) == ("yatzy", 128)
-    assert PPO.load(folder / "last.zip", device="cpu").action_space.n == 46
+    assert RedrawPPO.load(folder / "last.zip", device="cpu").action_space.n == 46
     agent = load_policy(folder / "agent.npz")
     assert agent.name == "ppo-yatzy"
     [score] = agent.training["result"]["scores"]

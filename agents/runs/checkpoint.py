@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run needs to go on as if it had never stopped, in one file."""
+"""Checkpoints: everything needed to resume a run exactly, in one file."""
 
 from __future__ import annotations
 
@@ -10,30 +10,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.algorithms import Model
-from agents.config import TrainConfig, flat
-from agents.dqn import DQN
-from agents.history import History
+from agents.algorithms import Algorithm, Model
+from agents.config import TrainConfig
+from agents.runs.history import History
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.files import write_beside
 
 FORMAT = "yahtzee-env checkpoint 3"
 
-COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num", "exploration_rate")
-BUFFER = (
-    "observations",
-    "next_observations",
-    "next_action_masks",
-    "actions",
-    "rewards",
-    "dones",
-    "timeouts",
-    "before",  # of a buffer that throws the dice again
-)
-
+COUNTERS = ("num_timesteps", "_n_updates", "_episode_num")
+"""Attributes of every model that change in training."""
 
 FREE = ("name", "threads", "total_timesteps")
-"""What may be changed in the configuration of a run that goes on."""
+"""Keys of the configuration that may be changed when a run is resumed."""
 
 
 class BadCheckpoint(ValueError):
@@ -45,7 +34,7 @@ def save_checkpoint(path: Path, config: TrainConfig, model: Model, history: Hist
     content = {
         "format": FORMAT,
         "config": _fixed(config),
-        "model": model_state(model),
+        "model": model_state(config.learner, model),
         "history": history.state(),
         "random": _random_state(),
     }
@@ -68,7 +57,7 @@ def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:
             raise ValueError(f"its format is not {FORMAT!r}")
         if content["config"] != _fixed(config):
             raise ValueError("it was made with another configuration")
-        restore_model(model, content["model"])
+        restore_model(config.learner, model, content["model"])
         _restore_random_state(content["random"])
         return History.of_state(content["history"])
     except Exception as error:
@@ -79,26 +68,21 @@ def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:
         raise BadCheckpoint(f"{path} is no checkpoint of this run: {what}") from None
 
 
-def model_state(model: Model) -> dict[str, Any]:
-    """Networks, optimiser, counters, games and replay buffer, as tensors and plain data."""
-    state = {
+def model_state(algorithm: Algorithm[Any], model: Model) -> dict[str, Any]:
+    """Networks, optimizer, counters, games and experience, as tensors and plain data."""
+    return {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
-        "counters": {name: getattr(model, name) for name in COUNTERS if hasattr(model, name)},
+        "counters": {name: getattr(model, name) for name in (*COUNTERS, *algorithm.counters)},
         "games": _tensors(_games(model).state()),
         "episode_starts": torch.from_numpy(np.asarray(model._last_episode_starts)),
         "recent_episodes": list(model.ep_info_buffer or ()),
+        "memory": _tensors(algorithm.memory(model)),
     }
-    if isinstance(model, DQN):
-        buffer, size = model.replay_buffer, model.replay_buffer.size()
-        kept = {name: getattr(buffer, name, None) for name in BUFFER}
-        state["buffer"] = _tensors({k: v[:size] for k, v in kept.items() if v is not None})
-        state["buffer_position"] = buffer.pos
-    return state
 
 
-def restore_model(model: Model, state: dict[str, Any]) -> None:
-    """Bring a new model to the state that `model_state` took."""
+def restore_model(algorithm: Algorithm[Any], model: Model, state: dict[str, Any]) -> None:
+    """Bring a new model to the state that `model_state` returned."""
     model.policy.load_state_dict(state["policy"])
     model.policy.optimizer.load_state_dict(state["optimizer"])
     for name, value in state["counters"].items():
@@ -107,19 +91,11 @@ def restore_model(model: Model, state: dict[str, Any]) -> None:
     model._last_episode_starts = state["episode_starts"].numpy()
     model.ep_info_buffer = deque(state["recent_episodes"], model._stats_window_size)
     model.ep_success_buffer = deque(maxlen=model._stats_window_size)
-    if isinstance(model, DQN):
-        if "buffer" not in state:
-            raise ValueError("it has no replay buffer")
-        buffer = model.replay_buffer
-        for name, kept in _arrays(state["buffer"]).items():
-            array = getattr(buffer, name)
-            array[: len(kept)] = kept.view(array.dtype)
-        buffer.full = len(state["buffer"]["dones"]) == buffer.buffer_size
-        buffer.pos = state["buffer_position"]
+    algorithm.restore(model, _arrays(state["memory"]))
 
 
 def _fixed(config: TrainConfig) -> dict[str, str | int | float]:
-    return {name: value for name, value in flat(config).items() if name not in FREE}
+    return {name: value for name, value in config.flat().items() if name not in FREE}
 
 
 def _games(model: Model) -> YahtzeeSB3VecEnv:

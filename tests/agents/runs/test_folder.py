@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from agents import run_folder
-from agents.run_folder import (
+from agents.runs import folder as run_folder
+from agents.runs.folder import (
     is_complete,
     open_run_folder,
     provenance,
@@ -45,7 +45,7 @@ def test_force_removes_an_earlier_run_and_nothing_else(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks of folders")
 def test_a_folder_is_of_one_process_until_that_is_killed(tmp_path):
     code = (
-        "import sys, pathlib; from agents.run_folder import open_run_folder\n"
+        "import sys, pathlib; from agents.runs.folder import open_run_folder\n"
         "open_run_folder('live', pathlib.Path(sys.argv[1]), force=True); print(); input()"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]

@@ -2,7 +2,10 @@
 
 import hashlib
 
-from agents.config import DQNConfig, EvaluationConfig, NetworkConfig, PPOConfig, TrainConfig
+from agents.algorithms.dqn import DQNConfig
+from agents.algorithms.ppo import PPOConfig
+from agents.config import EvaluationConfig, TrainConfig
+from agents.networks import NetworkConfig
 
 SMALL = TrainConfig(
     name="small",

@@ -1,4 +1,4 @@
-"""What a run remembers of itself, also across stops: its evaluations and the time it took."""
+"""The history of a run, kept across interruptions: its evaluations and the time it took."""
 
 from __future__ import annotations
 

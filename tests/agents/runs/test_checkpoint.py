@@ -15,13 +15,14 @@ import torch
 from small_run import SMALL, fingerprint
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from agents.callbacks import Stopped, StopRequest
-from agents.checkpoint import BadCheckpoint
 from agents.config import parse
-from agents.train import main, train
+from agents.runs.checkpoint import BadCheckpoint
+from agents.runs.loop import train
+from agents.runs.stop import Stopped, StopRequest
+from agents.train import main
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class StopAfter(StopRequest):

@@ -1,11 +1,9 @@
-"""What happens beside the learning, always between an update and the next rollout."""
+"""Training callbacks, run between updates."""
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +11,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam
 
-from agents.config import TrainConfig
-from agents.history import History
 from agents.report import greedy_policy
-from agents.run_folder import BEST, EVALUATIONS
+from agents.runs.folder import BEST, EVALUATIONS
+from agents.runs.history import History
+from agents.runs.stop import Stopped, StopRequest
 from yahtzee_env import evaluate
 from yahtzee_env.evaluation import Evaluation, measurements
 from yahtzee_env.files import write_beside
 
 
 class BetweenUpdates(BaseCallback):
-    """Calls `_between_updates` when an update is done and nothing of the next rollout."""
+    """Calls `_between_updates` after each update, before the next rollout begins."""
 
     def _on_step(self) -> bool:
         return True
@@ -40,7 +38,7 @@ class Diverged(ArithmeticError):
 
 
 class DivergenceCheck(BetweenUpdates):
-    """Raises `Diverged` before such weights are measured, saved or played on."""
+    """Raises `Diverged` before such weights are evaluated, saved or used to play."""
 
     def _between_updates(self) -> None:
         if not all(weight.isfinite().all() for weight in self.model.policy.parameters()):
@@ -57,20 +55,20 @@ class GreedyEvaluation(BetweenUpdates):
     saves the model there whenever its luck-adjusted score is the best so far.
 
     Args:
-        config: the experiment.
+        every: environment steps between two evaluations.
+        games: games of an evaluation.
         seed: the seed of the games.
         history: where the results go.
         folder: the run folder.
     """
 
-    def __init__(self, config: TrainConfig, seed: int, history: History, folder: Path) -> None:
+    def __init__(self, every: int, games: int, seed: int, history: History, folder: Path) -> None:
         super().__init__()
-        self.config, self.seed = config, seed
+        self.every, self.games, self.seed = every, games, seed
         self.history, self.folder = history, folder
 
     def _between_updates(self) -> None:
-        every = self.config.evaluation.every
-        if self.num_timesteps // every > self.history.last_evaluated // every:
+        if self.num_timesteps // self.every > self.history.last_evaluated // self.every:
             self._evaluate()
 
     def _on_training_end(self) -> None:
@@ -78,11 +76,11 @@ class GreedyEvaluation(BetweenUpdates):
             self._evaluate()
 
     def _evaluate(self) -> None:
-        config, history, begun = self.config, self.history, time.monotonic()
+        history, begun = self.history, time.monotonic()
         result = evaluate(
-            greedy_policy(self.model, config.algorithm, config.masks),
-            config.ruleset,
-            games=config.evaluation.games,
+            greedy_policy(self.model, "agent", self.training_env.masks),
+            self.training_env.ruleset,
+            games=self.games,
             seed=self.seed,
             on_illegal="random",  # which masks never need
         )
@@ -110,7 +108,7 @@ class GreedyEvaluation(BetweenUpdates):
 
 
 class HyperParameters(BaseCallback):
-    """Shows the configuration and the score it led to in TensorBoard's table of runs."""
+    """Records the configuration with its score, for TensorBoard's table of runs."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__()
@@ -123,42 +121,8 @@ class HyperParameters(BaseCallback):
         return True
 
 
-class Stopped(Exception):
-    """The user or the system asked the run to stop, and its checkpoint is written."""
-
-
-class StopRequest:
-    """Whether the process was asked to stop, by Ctrl-C or SIGTERM.
-
-    Attributes:
-        signal: the number of the signal, 0 while there was none.
-    """
-
-    signal = 0
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Take note of the first signal only: the next one ends the process at once."""
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def note(number: int, frame: Any) -> None:
-            self.signal = number
-            restore()
-
-        def restore() -> None:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-        for number in before:
-            signal.signal(number, note)
-        try:
-            yield
-        finally:
-            restore()
-
-
 class Checkpoints(BetweenUpdates):
-    """Saves everything that the run needs to go on, at intervals, at a stop and at the end.
+    """Saves everything needed to resume the run, at intervals, at a stop and at the end.
 
     Args:
         save: writes the checkpoint.

@@ -10,7 +10,7 @@ import pytest
 from small_run import SMALL
 
 from agents.config import parse
-from agents.run_folder import RESULT
+from agents.runs.folder import RESULT
 from benchmarks import experiments
 from benchmarks.experiments import ROOT, Experiment, Section, main
 

@@ -13,7 +13,7 @@ from stable_baselines3.common.envs import IdentityEnv
 from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.dqn.policies import DQNPolicy
 
-from agents.masked_dqn import MaskableDQN, MaskableReplayBuffer, MaskableSamples
+from agents.algorithms.masked_dqn import MaskableDQN, MaskableReplayBuffer, MaskableSamples
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 N_ENVS = 4

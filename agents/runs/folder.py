@@ -1,4 +1,4 @@
-"""The folder of a run: where it is, what is in it, what it tells about its origin."""
+"""The folder of a run: its place, its files, and the origin of its result."""
 
 from __future__ import annotations
 
@@ -125,6 +125,6 @@ def _commit() -> str | None:
 
 
 def _git(*arguments: str) -> str:
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     command = ["git", *arguments]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,1 @@
+"""A training run: its loop, folder, history, checkpoints and callbacks."""
