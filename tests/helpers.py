@@ -45,11 +45,19 @@ def make_at(state: State, ruleset: str = "yahtzee", **arguments: Any) -> Yahtzee
     return env
 
 
-def started(ruleset: str, n: int, seed: int) -> Games:
+def started(ruleset: str | Ruleset, n: int, seed: int) -> Games:
     """Games after their first rolls."""
     games = Games(get_ruleset(ruleset), n)
     games.seed(np.random.default_rng(seed))
     games.start()
+    return games
+
+
+def as_games(ruleset: str | Ruleset, states: list[State]) -> Games:
+    """Games in these positions."""
+    games = Games(get_ruleset(ruleset), len(states))
+    for i, state in enumerate(states):
+        games.set_state(state, i)
     return games
 
 
@@ -120,7 +128,7 @@ def make_five_alike(games: Games, rng: np.random.Generator, chance: float) -> li
     return changed
 
 
-def random_positions(ruleset: str, games: int, seed: int) -> Iterator[State]:
+def random_positions(ruleset: str | Ruleset, games: int, seed: int) -> Iterator[State]:
     """Positions of random games, ends included; a third of them with five alike."""
     rng = np.random.default_rng(seed)
     batch = started(ruleset, games, seed)

@@ -9,12 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.dice import KEEP_INDEX, N_HOLDS, N_KEEPS
+from yahtzee_env.dice import N_KEEPS
 from yahtzee_env.game import Games
 from yahtzee_env.kernels import GAME, REROLLS
 from yahtzee_env.policies import Policy
 from yahtzee_env.rules import MAX_BOXES, Ruleset
 from yahtzee_env.solver import Solution
+from yahtzee_env.solver.endings import choice_number
 
 OnIllegal = Literal["raise", "random"]
 
@@ -119,13 +120,6 @@ class _Tables:
             rolls_left, chosen = divmod(rest, CHOICES)
             mistakes[rolls_left, chosen, best] = (lost, self.times[code])
         return Played(self.records, self.regret, mistakes, self.illegal)
-
-
-def choice_number(roll: NDArray[np.int16], actions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Actions as numbers that mean the same with any dice: see `CHOICES`."""
-    hold = np.minimum(actions, N_HOLDS)
-    keep = KEEP_INDEX[roll, hold].astype(np.int64)
-    return np.where(actions < N_HOLDS, keep, N_KEEPS + actions - N_HOLDS)
 
 
 def _finish(

@@ -1,13 +1,14 @@
-"""Solutions on disk: in the user's cache folder, found by the rules and checked when read."""
+"""Tables of the solver on disk: in the user's cache folder, found by the rules, checked if read."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import platformdirs
@@ -19,47 +20,68 @@ from yahtzee_env.rules import Ruleset
 FOLDER_VARIABLE = "YAHTZEE_ENV_CACHE"
 """The environment variable that moves the cache folder."""
 
-FORMAT = 1
+FORMAT = 2
 """Changes when files of an earlier version must not be read."""
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 def cache_folder() -> Path:
-    """Where solutions are kept."""
+    """Where the tables are kept."""
     wanted = os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("yahtzee-env")
     return Path(wanted).expanduser()
 
 
-def cache_file(ruleset: Ruleset) -> Path:
-    """The file of a rule set; rule sets that differ in their name only share it."""
+def cache_file(ruleset: Ruleset, kind: str = "solution") -> Path:
+    """The file of a kind of table; rule sets that differ in their name only share it."""
     rules = {**ruleset.to_dict(), "name": "", "format": FORMAT}
     key = hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()
-    return cache_folder() / f"{key[:32]}.solution"
+    return cache_folder() / f"{key[:32]}.{kind}"
 
 
-def read(ruleset: Ruleset, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """The kept values, or None where there are none or the file is damaged."""
+def read(ruleset: Ruleset, kind: str = "solution") -> list[NDArray[Any]] | None:
+    """The kept arrays, or None where there are none or the file is damaged."""
     try:
-        content = cache_file(ruleset).read_bytes()
+        with cache_file(ruleset, kind).open("rb") as file:
+            if file.read(_DIGEST_SIZE) != hashlib.file_digest(file, "sha256").digest():
+                return None
+            size = file.tell()
+            file.seek(_DIGEST_SIZE)
+            arrays = []
+            while file.tell() < size:
+                arrays.append(np.load(file, allow_pickle=False))
+            return arrays
     except OSError:
         return None
-    digest, body = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
-    if hashlib.sha256(body).digest() != digest:
-        return None
-    values: NDArray[np.float64] = np.load(io.BytesIO(body), allow_pickle=False)
-    return values if values.shape == shape else None
 
 
-def write(ruleset: Ruleset, values: NDArray[np.float64]) -> None:
-    """Keep the values; a folder that cannot be written costs a warning only."""
-    buffer = io.BytesIO()
-    np.save(buffer, values, allow_pickle=False)
-    body = buffer.getvalue()
-    content = hashlib.sha256(body).digest() + body
-    target = cache_file(ruleset)
+def write(ruleset: Ruleset, arrays: Sequence[NDArray[Any]], kind: str = "solution") -> None:
+    """Keep arrays; a folder that cannot be written costs a warning only."""
+
+    def write_arrays(path: Path) -> None:
+        with path.open("wb") as file:
+            file.write(bytes(_DIGEST_SIZE))
+            hashed = _Hashed(file)
+            for array in arrays:
+                np.save(hashed, array, allow_pickle=False)
+            file.seek(0)
+            file.write(hashed.digest.digest())
+
+    target = cache_file(ruleset, kind)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_beside(target, lambda path: path.write_bytes(content))
+        write_beside(target, write_arrays)
     except OSError as error:
-        warnings.warn(f"the solution could not be kept in {target.parent}: {error}", stacklevel=3)
+        warnings.warn(f"the {kind} could not be kept in {target.parent}: {error}", stacklevel=3)
+
+
+class _Hashed:
+    """A file that takes the digest of what is written, so that no copy of it is needed."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self.file.write(data)

@@ -138,7 +138,8 @@ def box_value(rules, future, filled, five_scored, upper, roll, box):
 def place_in_lane(rules, outcomes, future, filled, five_scored, upper, block, lane, boxes):
     """Set the values of the 252 rolls, no reroll left, in one lane to that of the best box.
 
-    The best box of each roll is written to `boxes` where that is not None.
+    The best box of each roll, the first of equal ones, is written to `boxes` where that is not
+    None.
     """
     legal = legal_boxes(rules, filled, five_scored, PLAIN_ROLL)
     limit, limit_box = -np.inf, -1
@@ -158,7 +159,9 @@ def place_in_lane(rules, outcomes, future, filled, five_scored, upper, block, la
                 value = box_value(rules, future, filled, five_scored, upper, rolls[0], box)
                 for roll in rolls:
                     at = N_PARTIAL_KEEPS + roll
-                    if boxes is not None and value > block[at, lane]:
+                    if boxes is not None and (
+                        value > block[at, lane] or (value == block[at, lane] and box < boxes[roll])
+                    ):
                         boxes[roll] = box
                     block[at, lane] = max(block[at, lane], value)
     place_five_alike(rules, future, filled, five_scored, upper, block, lane, boxes)

@@ -12,6 +12,7 @@ import yatzy_solver
 from helpers import (
     N_HOLDS,
     OFFICIAL,
+    as_games,
     cases,
     kept,
     random_positions,
@@ -361,14 +362,6 @@ def test_action_values_are_those_of_a_step_ahead(name):
         for action, value in lookahead(name, state):
             expected[action] = value
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-9)
-
-
-def as_games(ruleset: str, states: list[State]) -> Games:
-    """Games in these positions."""
-    games = Games(get_ruleset(ruleset), len(states))
-    for i, state in enumerate(states):
-        games.set_state(state, i)
-    return games
 
 
 def test_labels_of_a_batch_are_those_of_each_position(ruleset):

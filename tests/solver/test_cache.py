@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from yahtzee_env import Ruleset, get_ruleset, solve
+from yahtzee_env import Ruleset, State, get_ruleset, solve
 from yahtzee_env.family import upper_boxes
 from yahtzee_env.solver import solution as solver
-from yahtzee_env.solver.cache import FOLDER_VARIABLE, cache_file, cache_folder, read
+from yahtzee_env.solver.cache import FOLDER_VARIABLE, cache_file, cache_folder, read, write
 
 SMALL = Ruleset("small", upper_boxes()[3:], bonus_steps=((40, 35),))
+START = State((1, 2, 3, 5, 6))
 VALUE = solve(SMALL, cache=False).start_value
 
 
@@ -106,15 +107,35 @@ def test_a_damaged_file_is_noticed_and_replaced(damage, computed):
     whole = solve(SMALL).card_values
     content = cache_file(SMALL).read_bytes()
     cache_file(SMALL).write_bytes(damage(content))
-    assert read(SMALL, whole.shape) is None
+    assert read(SMALL) is None
     np.testing.assert_array_equal(solve_anew().card_values, whole)
     assert computed == ["small"] * 2
     assert cache_file(SMALL).read_bytes() == content
 
 
-def test_a_solution_of_another_shape_is_noticed():
-    solve(SMALL)
-    assert read(SMALL, (8, 1, 42)) is None
+def test_a_solution_of_another_shape_is_noticed(computed):
+    write(SMALL, [np.zeros((8, 1, 42))])
+    assert solve(SMALL).start_value == VALUE
+    assert computed == ["small"]
+
+
+def test_distributions_are_computed_once_and_then_read(folder, monkeypatch):
+    first = solve(SMALL).score_distribution(START)
+    assert cache_file(SMALL, solver.RETURNS).exists()
+    monkeypatch.setattr(solver, "return_layers", None)
+    second = solve_anew().score_distribution(START)
+    assert second.start == first.start
+    np.testing.assert_array_equal(second.probabilities, first.probabilities)
+
+
+def test_damaged_distributions_are_computed_again():
+    first = solve(SMALL).score_distribution(START)
+    path = cache_file(SMALL, solver.RETURNS)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    second = solve_anew().score_distribution(START)
+    np.testing.assert_array_equal(second.probabilities, first.probabilities)
+    assert path.read_bytes() == content
 
 
 def test_without_cache_nothing_is_read_or_written(folder, computed):
