@@ -16,7 +16,6 @@ if __name__ == "__main__":
     stop_early()  # the imports below take seconds
 
 from agents.config import parse
-from agents.report import print_comparison
 from agents.runs.callbacks import Diverged
 from agents.runs.checkpoint import BadCheckpoint
 from agents.runs.folder import (
@@ -28,6 +27,7 @@ from agents.runs.folder import (
 )
 from agents.runs.loop import finish, train
 from agents.runs.stop import Stopped, StopRequest
+from yahtzee_env.report.terminal import show, summary
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with stop.listening():
             model, history = train(config, folder, stop)
-        print_comparison(finish(config, folder, model, history, origin), config.ruleset)
+        show([summary(finish(config, folder, model, history, origin).evaluations)])
     except (BadCheckpoint, Diverged, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -29,7 +29,7 @@ from scipy.stats import ttest_ind
 from agents.config import parse
 from agents.runs.folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
 from agents.runs.loop import default_threads
-from yahtzee_env.evaluation import seed_summary
+from yahtzee_env.evaluation import SampleMean
 from yahtzee_env.files import write_beside
 
 ROOT = Path(__file__).parents[1]
@@ -261,7 +261,7 @@ def _line(name: str, experiment: Experiment, rows: Sequence[dict[str, Any]]) -> 
     scores = _scores(rows)
     mean = f"{scores[0]:.2f}"
     if len(scores) > 1:
-        summary = seed_summary(scores)
+        summary = SampleMean.of(scores)
         mean = f"{summary.mean:.2f} ± {summary.half_width:.2f}"
     return [
         name,

@@ -141,6 +141,16 @@ def random_positions(ruleset: str | Ruleset, games: int, seed: int) -> Iterator[
         yield batch.state(i)
 
 
+def first_legal(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """A policy function: the first legal action of each game."""
+    return masks.argmax(axis=1)
+
+
+def fill_first_box(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """A policy function: never rerolls, and fills the boxes in order."""
+    return N_HOLDS + masks[:, N_HOLDS:].argmax(axis=1)
+
+
 def _scorer(a: int, b: int, m: int) -> Callable[[Sequence[int]], int]:
     """Some box: points that depend on the roll in no regular way."""
     return lambda counts: (a * sum(i * i * n for i, n in enumerate(counts)) + b * max(counts)) % m

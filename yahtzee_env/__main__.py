@@ -1,4 +1,4 @@
-"""The commands of the package: ``python -m yahtzee_env solve | advise | evaluate | bench``."""
+"""The commands of the package: ``python -m yahtzee_env solve | advise | evaluate``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import os
 import sys
 from collections.abc import Sequence
 
+FAILED = 1
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns its exit status, 0 or that of an interruption.
+    """Run a command; returns its exit status, 1 where its output cannot be written.
 
     Raises:
         SystemExit: for wrong arguments, with status 2, after one sentence on stderr.
     """
+    if sys.stdout is None:
+        return _fail("the standard output is closed")
     try:
         from yahtzee_env.cli import run
 
@@ -24,10 +27,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more when it ends; that must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return CLOSED_PIPE
+    except OSError as error:
+        _discard_output()
+        return _fail(str(error))
     return 0
+
+
+def _fail(sentence: str) -> int:
+    print(f"yahtzee-env: {sentence}", file=sys.stderr)
+    return FAILED
+
+
+def _discard_output() -> None:
+    """Python flushes the standard output once more when it ends; that must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the commands do: arguments in, a report out, as a table, sentences or JSON."""
+"""The commands of the package: arguments in, a report out, as text or JSON."""
 
 from __future__ import annotations
 
@@ -8,61 +8,51 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from yahtzee_env.bench import measure_speed
+import yahtzee_env
 from yahtzee_env.evaluation import PolicyValue, compare, evaluate, policy_value
-from yahtzee_env.evaluation.tables import INSTALL, plain_table, rich_table
 from yahtzee_env.family import RULESETS, get_ruleset
 from yahtzee_env.game import Positions, State, check_state
 from yahtzee_env.kernels import REROLLS
 from yahtzee_env.policies import AGENTS, POLICIES, Policy, load_policy
+from yahtzee_env.report.layout import Table
+from yahtzee_env.report.terminal import Part, comparison_view, evaluation_view, show
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-PIPE_WIDTH = 100
-"""Columns of a table that does not go to a terminal."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a command, in the three forms that it can be printed in."""
+    """The result of a command: as data for JSON, and as parts of a text."""
 
     data: dict[str, Any]
-    sentences: Sequence[str]
-    tables: Callable[[], Sequence[RenderableType]]
+    parts: Sequence[Part]
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Carry out a command and print its report.
+    """Run a command and print its report.
 
     Raises:
         SystemExit: for wrong arguments, with status 2, after one sentence on stderr.
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     report: Report = options.command(options)
     if options.json:
         print(json.dumps(report.data, indent=2))
-    elif _has_rich():
-        _print_tables(report)
     else:
-        print("\n".join(report.sentences))
-        print(f"for tables: {INSTALL}", file=sys.stderr)
+        show(report.parts)
 
 
 # The arguments.
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells what is wrong in one sentence, without the usage."""
+    """Says what is wrong in one sentence, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -72,24 +62,27 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="yahtzee-env", description="Exact optimal play in the Yahtzee family of dice games."
     )
-    commands = parser.add_subparsers(required=True, metavar="solve | advise | evaluate | bench")
+    version = f"%(prog)s {yahtzee_env.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(required=True, metavar="solve | advise | evaluate")
 
     def add(name: str, command: Callable[[Any], Report], text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         sub.set_defaults(command=command, error=sub.error)
         sub.add_argument("--json", action="store_true", help="print JSON and nothing else")
-        if command is not _bench:
-            sub.add_argument(
-                "--ruleset",
-                type=_checked(get_ruleset),
-                default="yahtzee",
-                metavar="NAME",
-                help=f"one of {', '.join(RULESETS)} (default: %(default)s)",
-            )
+        sub.add_argument(
+            "--ruleset",
+            type=_checked(get_ruleset),
+            default="yahtzee",
+            metavar="NAME",
+            help=f"one of {', '.join(RULESETS)} (default: %(default)s)",
+        )
         return sub
 
     sub = add("solve", _solve, "the expected score of perfect play")
-    sub.add_argument("--no-cache", action="store_true", help="compute it, even where it is kept")
+    sub.add_argument(
+        "--no-cache", action="store_true", help="solve again even if the solution is cached"
+    )
 
     sub = add("advise", _advise, "the best actions in a position, and what the others cost")
     sub.add_argument("--dice", type=int, nargs="+", required=True, metavar="DIE", help="five dice")
@@ -103,45 +96,44 @@ def _parser() -> argparse.ArgumentParser:
         action="extend",
         default=[],
         metavar="BOX=POINTS",
-        help="the boxes filled so far, such as chance=22; the others are open",
+        help="the filled boxes, such as chance=22; all others are open",
     )
     sub.add_argument(
         "--extra-bonuses",
         type=int,
         default=0,
         metavar="N",
-        help="how often the extra bonus for five alike was paid (default: 0)",
+        help="how many extra bonuses for five of a kind were paid (default: 0)",
     )
     sub.add_argument(
         "--top", type=_whole(1), default=10, metavar="N", help="how many actions (default: 10)"
     )
 
-    sub = add("evaluate", _evaluate, "how far from perfect policies play, and which is better")
+    sub = add("evaluate", _evaluate, "how far policies are from perfect play, and which is better")
     sub.add_argument(
         "policies",
         nargs="+",
         metavar="POLICY",
-        help=f"{', '.join([*POLICIES, *AGENTS])}, or the file of an agent",
+        help=f"{', '.join([*POLICIES, *AGENTS])}, an agent's file, or a run folder",
     )
     sub.add_argument(
         "--trust",
         action="store_true",
-        help="load stable-baselines3 files, which may run any code; exported agents need no trust",
+        help="load stable-baselines3 files, which can run any code; exported agents need no trust",
     )
     sub.add_argument("--games", type=_whole(2), default=1000, metavar="N", help="(default: 1000)")
     sub.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="(default: 0)")
     sub.add_argument(
         "--exact",
         action="store_true",
-        help="also the exact expected score: a minute a hand-made policy, half an hour a network",
+        help="also compute exact expected scores: a minute per heuristic, half an hour per network",
     )
 
-    add("bench", _bench, "how fast the solver and the environments are here")
     return parser
 
 
 def _checked(convert: Callable[[str], Value]) -> Callable[[str], Value]:
-    """A converter whose own message reaches the user."""
+    """A converter whose error message reaches the user."""
 
     def checked(text: str) -> Value:
         try:
@@ -155,7 +147,7 @@ def _checked(convert: Callable[[str], Value]) -> Callable[[str], Value]:
 def _whole(least: int) -> Callable[[str], int]:
     def whole(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
         return int(text)
 
     return whole
@@ -164,7 +156,7 @@ def _whole(least: int) -> Callable[[str], int]:
 def _box_and_points(text: str) -> tuple[str, int]:
     box, _, points = text.partition("=")
     if not points.isdecimal():
-        raise ValueError(f"{text!r} is not of the form box=points, such as chance=22")
+        raise ValueError(f"{text!r} is not of the form BOX=POINTS, such as chance=22")
     return box, int(points)
 
 
@@ -186,13 +178,10 @@ def _solve(options: Any) -> Report:
     rows = [
         ("expected score", f"{solution.start_value:.6f}"),
         ("standard deviation of a game", f"{solution.standard_deviation:.3f}"),
-        (
-            "cards that can occur",
-            f"{solution.reachable_cards:,} ({solution.reachable_share:.1%} of all)",
-        ),
-        ("seconds to solve or to read", f"{seconds:.2f}"),
+        ("reachable cards", f"{solution.reachable_cards:,} ({solution.reachable_share:.1%})"),
+        ("seconds to solve or to load", f"{seconds:.2f}"),
     ]
-    return _rows(f"perfect play of {solution.ruleset.name}", rows, data)
+    return Report(data, [Table(f"Perfect play of {solution.ruleset.name}", ("", ""), rows)])
 
 
 def _advise(options: Any) -> Report:
@@ -223,24 +212,14 @@ def _advise(options: Any) -> Report:
         "score": score,
         "actions": actions,
     }
-    first, *others = actions
-    sentences = [
-        f"{first['description']}: worth {first['value']:.3f}, "
-        f"expected total {first['expected_total']:.2f}",
-        *(f"{other['description']}: costs {other['cost']:.3f}" for other in others),
+    dice = "-".join(map(str, sorted(state.dice)))
+    rows = [
+        (one["description"], *(f"{one[key]:.3f}" for key in ("value", "expected_total", "cost")))
+        for one in actions
     ]
-
-    def tables() -> list[RenderableType]:
-        dice = "-".join(map(str, sorted(state.dice)))
-        title = f"{dice}, {state.rolls_left} rolls left, {score} points so far"
-        columns = ["points to come", "final total", "cost"]
-        table = plain_table(title, ["action"], columns)
-        for one in actions:
-            points = (f"{one[name]:.3f}" for name in ("value", "expected_total", "cost"))
-            table.add_row(one["description"], *points)
-        return [table]
-
-    return Report(data, sentences, tables)
+    title = f"{dice}, {state.rolls_left} rolls left, {score} points so far"
+    columns = ("action", "points to come", "final total", "cost")
+    return Report(data, [Table(title, columns, rows, essential=4)])
 
 
 def _state(options: Any) -> State:
@@ -262,22 +241,28 @@ def _evaluate(options: Any) -> Report:
     try:
         policies = [load_policy(name, options.trust) for name in options.policies]
         exact = _exact_values(options, policies) if options.exact else []
-        size = (options.ruleset, options.games, options.seed)
-        result = evaluate(policies[0], *size) if len(policies) == 1 else compare(policies, *size)
-    except (ValueError, OSError, ImportError) as error:
+        report = _measured(policies, (options.ruleset, options.games, options.seed))
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
         options.error(str(error))
     except MemoryError:
         options.error(f"{options.games:,} games do not fit in memory; try fewer")
-    data = result.to_dict()
-    if options.exact:
-        data["exact"] = [asdict(value) for value in exact]
-    exact_sentences = [
-        f"{value.policy} on {value.ruleset}: exactly {value.mean:.4f}, "
-        f"standard deviation of a game {value.std:.3f}"
+    if not options.exact:
+        return report
+    sentences = [
+        f"{value.policy} on {value.ruleset}: exact expected score {value.mean:.4f}, "
+        f"standard deviation of a game {value.std:.3f}."
         for value in exact
     ]
-    sentences = [str(result), *exact_sentences]
-    return Report(data, sentences, lambda: [result, *exact_sentences])
+    data = {**report.data, "exact": [asdict(value) for value in exact]}
+    return Report(data, [*report.parts, *sentences])
+
+
+def _measured(policies: Sequence[Policy], size: tuple[Ruleset, int, int]) -> Report:
+    if len(policies) == 1:
+        result = evaluate(policies[0], *size)
+        return Report(result.to_dict(), evaluation_view(result))
+    comparison = compare(policies, *size)
+    return Report(comparison.to_dict(), comparison_view(comparison))
 
 
 def _exact_values(options: Any, policies: Sequence[Policy]) -> list[PolicyValue]:
@@ -286,58 +271,16 @@ def _exact_values(options: Any, policies: Sequence[Policy]) -> list[PolicyValue]
             options.error(
                 f"{policy.name} is not deterministic: only such a policy has exact values"
             )
-    return [_exact_value(policy, options.ruleset) for policy in policies]
+    return [policy_value(policy, options.ruleset, _progress(policy.name)) for policy in policies]
 
 
-def _exact_value(policy: Policy, ruleset: Ruleset) -> PolicyValue:
-    """The value, with a progress bar for a person who waits."""
-    if not (sys.stderr.isatty() and _has_rich()):
-        return policy_value(policy, ruleset)
-    from rich.console import Console
-    from rich.progress import Progress
+def _progress(name: str) -> Callable[[float], None] | None:
+    """Shows the share done to a person who waits."""
+    if not sys.stderr.isatty():
+        return None
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"exact value of {policy.name}", total=1.0)
-        return policy_value(policy, ruleset, lambda share: bar.update(task, completed=share))
+    def show_share(share: float) -> None:
+        end = "\n" if share >= 1 else ""
+        print(f"\rexact value of {name}: {share:.0%}", end=end, file=sys.stderr, flush=True)
 
-
-def _bench(options: Any) -> Report:
-    speeds = list(measure_speed())
-    rows = [
-        (one.what, f"{one.figure:,.{2 if one.figure < 100 else 0}f} {one.unit}") for one in speeds
-    ]
-    return _rows("speed on this machine", rows, {"speeds": [asdict(speed) for speed in speeds]})
-
-
-# Printing.
-
-
-def _rows(title: str, rows: Sequence[tuple[str, str]], data: dict[str, Any]) -> Report:
-    """A report of named figures."""
-
-    def tables() -> list[RenderableType]:
-        table = plain_table(title, [""], [""])
-        table.show_header = False
-        for row in rows:
-            table.add_row(*row)
-        return [table]
-
-    return Report(data, [f"{title}:", *(f"{name}: {figure}" for name, figure in rows)], tables)
-
-
-def _has_rich() -> bool:
-    try:
-        rich_table()
-    except ImportError:
-        return False
-    return True
-
-
-def _print_tables(report: Report) -> None:
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
-    with console.capture() as captured:
-        for part in report.tables():
-            console.print(part)
-    print(captured.get(), end="")
+    return show_share

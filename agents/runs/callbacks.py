@@ -11,13 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam
 
-from agents.report import greedy_policy
 from agents.runs.folder import BEST, EVALUATIONS
 from agents.runs.history import History
 from agents.runs.stop import Stopped, StopRequest
 from yahtzee_env import evaluate
 from yahtzee_env.evaluation import Evaluation, measurements
 from yahtzee_env.files import write_beside
+from yahtzee_env.policies import ModelPolicy
 
 
 class BetweenUpdates(BaseCallback):
@@ -78,7 +78,7 @@ class GreedyEvaluation(BetweenUpdates):
     def _evaluate(self) -> None:
         history, begun = self.history, time.monotonic()
         result = evaluate(
-            greedy_policy(self.model, "agent", self.training_env.masks),
+            ModelPolicy(self.model, use_masks=self.training_env.masks),
             self.training_env.ruleset,
             games=self.games,
             seed=self.seed,

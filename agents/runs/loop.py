@@ -16,7 +16,6 @@ from torch.utils.tensorboard import SummaryWriter
 from agents.algorithms import Model
 from agents.config import TrainConfig
 from agents.networks import to_layers
-from agents.report import Row, compare, greedy_policy
 from agents.runs.callbacks import (
     Checkpoints,
     DivergenceCheck,
@@ -38,8 +37,10 @@ from agents.runs.folder import (
 from agents.runs.history import History
 from agents.runs.stop import StopRequest
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
+from yahtzee_env.evaluation import Comparison, Evaluation, compare, measurements
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.files import write_beside
+from yahtzee_env.policies import POLICIES, ModelPolicy
 from yahtzee_env.policies.network import NetworkPolicy
 
 MAX_THREADS = 4
@@ -132,8 +133,8 @@ def _history(config: TrainConfig, folder: Path, model: Model) -> History:
 
 def finish(
     config: TrainConfig, folder: Path, model: Model, history: History, origin: dict[str, Any]
-) -> list[Row]:
-    """Measure the best agent of a run in fresh games, next to the baselines.
+) -> Comparison:
+    """Compare the best agent of a run with the baselines in fresh games.
 
     Writes `best.zip`, `result.json` and, unless it learned without masks, `agent.npz`.
 
@@ -147,12 +148,15 @@ def finish(
     seconds = history.seconds
     model.policy.load_state_dict(history.best_weights)
     write_beside(folder / BEST, model.save)
-    rows = compare(
-        [greedy_policy(model, config.algorithm, config.masks)],
+    agent = ModelPolicy(model, config.algorithm, use_masks=config.masks)
+    comparison = compare(
+        [*(name for name in POLICIES if name != "optimal"), agent],
         config.ruleset,
         config.evaluation.final_games,
         spawn_seeds(config.seed)["final_games"],
+        on_illegal="random",  # which masks never need
     )
+    rows = [_score(evaluation) for evaluation in comparison.evaluations]
     result = {
         "ruleset": config.ruleset,
         "seed": config.seed,
@@ -171,7 +175,17 @@ def finish(
         training = {"algorithm": config.algorithm, "config": settings, "result": agent_result}
         to_agent(config, model, training).save(folder / AGENT)
     write_json(folder / RESULT, result)
-    return rows
+    return comparison
+
+
+def _score(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "player": evaluation.policy,
+        "games": evaluation.games,
+        "optimum": evaluation.optimum,
+        **measurements(evaluation),
+        "illegal_actions": evaluation.illegal_actions,
+    }
 
 
 def to_agent(config: TrainConfig, model: Model, training: dict[str, Any]) -> NetworkPolicy:

@@ -1,11 +1,11 @@
 """How good is a policy: scores, luck-adjusted scores, regret, exact values, comparisons."""
 
-from yahtzee_env.evaluation.comparison import Comparison, Difference, compare, seed_summary
+from yahtzee_env.evaluation.comparison import Comparison, Difference, compare
 from yahtzee_env.evaluation.exact import PolicyValue, policy_value
+from yahtzee_env.evaluation.intervals import SampleMean
 from yahtzee_env.evaluation.measure import evaluate
 from yahtzee_env.evaluation.metrics import METRICS, Metric, measurements, metric_texts
 from yahtzee_env.evaluation.result import Evaluation
-from yahtzee_env.evaluation.tables import evaluation_table, summary_table
 
 __all__ = [
     "METRICS",
@@ -14,12 +14,10 @@ __all__ = [
     "Evaluation",
     "Metric",
     "PolicyValue",
+    "SampleMean",
     "compare",
     "evaluate",
-    "evaluation_table",
     "measurements",
     "metric_texts",
     "policy_value",
-    "seed_summary",
-    "summary_table",
 ]

@@ -3,57 +3,52 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from yahtzee_env.evaluation.intervals import Interval, SampleMean
 from yahtzee_env.evaluation.measure import evaluate
 from yahtzee_env.evaluation.play import OnIllegal
-from yahtzee_env.evaluation.result import Z95, Evaluation
+from yahtzee_env.evaluation.result import Evaluation
 from yahtzee_env.rules import Ruleset
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more the first of two policies scores than the second, in points a game.
+    """How much more the first of two policies scores than the second, in points per game.
 
     The standard errors are those of the differences game by game, with the same dice.
     """
 
     first: str
     second: str
+    games: int
     mean: float
     sem: float
     luck_adjusted_mean: float
     luck_adjusted_sem: float
 
     @property
-    def ci95(self) -> tuple[float, float]:
+    def ci95(self) -> Interval:
         """A 95 % interval of the difference."""
-        return self.mean - Z95 * self.sem, self.mean + Z95 * self.sem
+        return SampleMean(self.mean, self.sem, self.games).ci95
 
     @property
-    def luck_adjusted_ci95(self) -> tuple[float, float]:
+    def luck_adjusted_ci95(self) -> Interval:
         """A 95 % interval of the difference by luck-adjusted scores: usually much narrower."""
-        half = Z95 * self.luck_adjusted_sem
-        return self.luck_adjusted_mean - half, self.luck_adjusted_mean + half
+        return SampleMean(self.luck_adjusted_mean, self.luck_adjusted_sem, self.games).ci95
 
     @classmethod
     def of(cls, first: Evaluation, second: Evaluation) -> Difference:
         """The difference of two evaluations with the same dice."""
+        raw = SampleMean.of(first.scores - second.scores)
+        adjusted = SampleMean.of(first.adjusted_scores - second.adjusted_scores)
         return cls(
-            first.policy,
-            second.policy,
-            *_mean_and_sem(first.scores - second.scores),
-            *_mean_and_sem(first.adjusted_scores - second.adjusted_scores),
+            first.policy, second.policy, raw.n, raw.mean, raw.sem, adjusted.mean, adjusted.sem
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,8 +68,8 @@ class Comparison:
     """Several policies on the same dice.
 
     Attributes:
-        evaluations: one a policy, in the order asked for.
-        differences: one for each pair, in the order of the policies.
+        evaluations: one per policy, in the order given.
+        differences: one per pair, in the order of the policies.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -94,11 +89,6 @@ class Comparison:
     def __str__(self) -> str:
         return "\n".join(map(str, (*self.evaluations, *self.differences)))
 
-    def __rich__(self) -> Table:
-        from yahtzee_env.evaluation.tables import comparison_table
-
-        return comparison_table(self)
-
 
 def compare(
     policies: Sequence[Any],
@@ -106,6 +96,7 @@ def compare(
     games: int = 1000,
     seed: int = 0,
     on_illegal: OnIllegal = "raise",
+    executor: Executor | None = None,
 ) -> Comparison:
     """Evaluate policies on the same dice, and each pair of them by its differences game by game.
 
@@ -115,6 +106,8 @@ def compare(
         games: how many each policy plays, at least 2.
         seed: of the dice and of the policies' generators.
         on_illegal: as for `evaluate`.
+        executor: evaluates the policies in parallel, which changes no result. A process pool needs
+            policies that pickle, as all those of the package do.
 
     Raises:
         ValueError: for fewer than two policies, and where `evaluate` does.
@@ -122,42 +115,6 @@ def compare(
     """
     if isinstance(policies, str) or len(policies) < 2:
         raise ValueError(f"a comparison needs at least two policies, not {policies!r}")
-    results = tuple(evaluate(policy, ruleset, games, seed, on_illegal) for policy in policies)
+    measure = partial(evaluate, ruleset=ruleset, games=games, seed=seed, on_illegal=on_illegal)
+    results = tuple((executor.map if executor else map)(measure, policies))
     return Comparison(results, tuple(Difference.of(*pair) for pair in combinations(results, 2)))
-
-
-class SeedSummary(NamedTuple):
-    """The mean over trained seeds and the half-width of its 95 % interval, in points."""
-
-    mean: float
-    half_width: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:.1f} +- {self.half_width:.1f}"
-
-
-def seed_summary(means: Sequence[float]) -> SeedSummary:
-    """How well a way of training does: the mean over runs that differ in their seed only.
-
-    The runs are the unit of replication, not their games, so the interval is Student's t over the
-    runs' mean scores.
-
-    Args:
-        means: the mean score of each run, at least two.
-
-    Raises:
-        ValueError: for fewer than two runs.
-        ImportError: if SciPy is missing, with the command that installs it.
-    """
-    if len(means) < 2:
-        raise ValueError(f"an interval needs at least two trained seeds, not {len(means)}")
-    try:
-        from scipy.stats import t as student
-    except ImportError:
-        raise ImportError('seed_summary needs SciPy: pip install "yahtzee-env[learn]"') from None
-    mean, sem = _mean_and_sem(np.asarray(means, float))
-    return SeedSummary(mean, float(student.ppf(0.975, len(means) - 1)) * sem)
-
-
-def _mean_and_sem(values: NDArray[Any]) -> tuple[float, float]:
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))

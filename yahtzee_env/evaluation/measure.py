@@ -1,4 +1,4 @@
-"""How good is a policy."""
+"""Evaluate a policy: play games and measure the distance from perfect play."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
 
 PILOT_GAMES = 500
-"""Games on which the control variate is fitted; others than those evaluated."""
+"""Games on which the coefficient of the control variate is fitted, apart from those evaluated."""
 
 IMPOSSIBLE = 5.0
-"""Standard errors above the optimum from which on a mean is a fault and not luck."""
+"""A mean this many standard errors above the optimum is an error, not luck."""
 
 
 def evaluate(
@@ -43,8 +43,8 @@ def evaluate(
 
     Raises:
         ValueError: for unknown names, too few games, or an illegal action.
-        RuntimeError: if the mean lies above the optimum beyond all luck: then the policy saw the
-            dice, or an engine is at fault.
+        RuntimeError: if the mean is far above the optimum: the policy saw the coming dice, or the
+            engine is wrong.
     """
     try:
         games, seed = index(games), index(seed)
@@ -81,7 +81,7 @@ def evaluate(
 
 
 def _coefficient(pilot: Played, optimum: float) -> float:
-    """The regression of score on luck; 1, which is always right, where luck never varies."""
+    """The regression coefficient of score on luck; 1 where luck never varies."""
     scores = pilot.records["score"].astype(np.int64)
     luck = luck_of(scores, pilot.regret, optimum)
     variance = luck.var(ddof=1)
@@ -89,10 +89,10 @@ def _coefficient(pilot: Played, optimum: float) -> float:
 
 
 def _refuse_impossible(result: Evaluation, std: float) -> None:
-    """Takes the larger of two spreads: that of a few games may be small by chance."""
+    """Refuse a mean above the optimum; of few games the pilot's spread guards against chance."""
     limit = result.optimum + IMPOSSIBLE * max(result.std, std) / math.sqrt(result.games)
     if result.mean > limit:
         raise RuntimeError(
             f"{result.policy} scored {result.mean:.2f} +- {result.sem:.2f}, above the optimum "
-            f"{result.optimum:.2f}: no policy can, so the policy or the engine is at fault"
+            f"{result.optimum:.2f}: no policy can, so the policy or the engine is wrong"
         )

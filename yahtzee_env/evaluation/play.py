@@ -1,4 +1,4 @@
-"""Playing games to the end and noting what each decision cost."""
+"""Play games to the end and record what each decision cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from yahtzee_env.solver.endings import choice_number
 OnIllegal = Literal["raise", "random"]
 
 BATCH = 4096
-"""Games played at once; results do not depend on it for deterministic policies."""
+"""Games played at once; the results of deterministic policies do not depend on it."""
 
 CHOICES = N_KEEPS + MAX_BOXES
 """What a decision can choose, as one number: a keep (see `dice.KEEPS`), or N_KEEPS + box."""
@@ -35,7 +35,8 @@ class Played:
     Attributes:
         records: (n,) `kernels.GAME` records of the finished games.
         regret: (n, 3, boxes) float64, points lost by decisions: by rolls left and by turn.
-        mistakes: for (rolls left, chosen, best), the points lost in all and the number of times.
+        mistakes: for (rolls left, chosen, best), the points lost in all games and the number of
+            times.
         illegal: how many illegal actions were replaced by random ones.
     """
 
@@ -61,13 +62,13 @@ def play(
     dice_seed, policy_seed = seed.spawn(2)
     generators = np.random.default_rng(dice_seed).integers(2**64, size=games, dtype=np.uint64)
     rng = _generator(policy_seed)
-    table = _Tables(ruleset, games)
+    log = _Log(ruleset, games)
     for first in range(0, games, BATCH):
         batch = Games(ruleset, min(BATCH, games - first))
         batch.rngs[:] = generators[first : first + BATCH]
         batch.start()
-        _finish(policy, solution, batch, first + np.arange(len(batch)), rng, on_illegal, table)
-    return table.played()
+        _finish(policy, solution, batch, first + np.arange(len(batch)), rng, on_illegal, log)
+    return log.played()
 
 
 def _generator(seed: np.random.SeedSequence) -> np.random.Generator:
@@ -77,8 +78,8 @@ def _generator(seed: np.random.SeedSequence) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-class _Tables:
-    """Collects what happens, by game number."""
+class _Log:
+    """Collects what happens in each game, and what each kind of mistake costs."""
 
     def __init__(self, ruleset: Ruleset, games: int) -> None:
         n_boxes = len(ruleset.boxes)
@@ -95,7 +96,7 @@ class _Tables:
         actions: NDArray[np.int64],
         values: NDArray[np.float64],
     ) -> None:
-        """Note what the actions cost, before they are carried out."""
+        """Record what the actions cost, before they are played."""
         rows = np.arange(len(batch))
         best = np.nanargmax(values, axis=1)
         lost = values[rows, best] - values[rows, actions]
@@ -129,20 +130,20 @@ def _finish(
     numbers: NDArray[np.int64],
     rng: np.random.Generator,
     on_illegal: OnIllegal,
-    table: _Tables,
+    log: _Log,
 ) -> None:
     while len(batch):
         actions = policy.act(batch.positions(), rng)
         if on_illegal == "random":
             actions, replaced = _legal(batch, actions, rng)
-            table.illegal += replaced
+            log.illegal += replaced
         else:
             batch.check_legal(actions)
-        table.note(batch, numbers, actions, solution.action_values(batch))
+        log.note(batch, numbers, actions, solution.action_values(batch))
         batch.play(actions)
         over = batch.over
         if over.any():
-            table.records[numbers[over]] = batch.records[over]
+            log.records[numbers[over]] = batch.records[over]
             batch, numbers = batch.select(~over), numbers[~over]
 
 

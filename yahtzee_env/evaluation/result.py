@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import KEEPS, N_KEEPS
+from yahtzee_env.evaluation.intervals import Interval, SampleMean
 from yahtzee_env.evaluation.metrics import DECISIONS, measurements
 from yahtzee_env.evaluation.play import Played
 from yahtzee_env.rules import Ruleset
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-Z95 = 1.959964
-"""Half-width of a 95 % interval in standard errors, for the normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +32,19 @@ class CardSummary:
 
     Attributes:
         boxes: each box by name.
-        upper_bonus_rate: the share of games with an upper bonus; None where the rules have none.
-        upper_bonus_mean: upper bonus points a game.
-        five_alike_rate: the share of games with points in the five-alike box; None without one.
-        extra_bonus_mean: extra five-alike bonus points a game.
+        upper_bonus_rate: the share of games with an upper bonus.
+        upper_bonus_mean: upper bonus points per game.
+        five_alike_rate: the share of games with points in the five-alike box.
+        extra_bonus_mean: extra five-alike bonus points per game.
+
+    What the rules do not have is None.
     """
 
     boxes: dict[str, BoxSummary]
     upper_bonus_rate: float | None
-    upper_bonus_mean: float
+    upper_bonus_mean: float | None
     five_alike_rate: float | None
-    extra_bonus_mean: float
+    extra_bonus_mean: float | None
 
     @classmethod
     def of(cls, ruleset: Ruleset, records: NDArray[np.void]) -> CardSummary:
@@ -55,22 +52,24 @@ class CardSummary:
         scores = records["scores"][:, : len(ruleset.boxes)]
         extra = records["extra_bonuses"] * ruleset.extra_bonus
         upper_bonus = records["score"] - scores.sum(axis=1) - extra
-        five = ruleset.five_alike_box
+        has_steps, five = bool(ruleset.bonus_steps), ruleset.five_alike_box
         return cls(
-            {
+            boxes={
                 name: BoxSummary(float(scores[:, k].mean()), float((scores[:, k] == 0).mean()))
                 for k, name in enumerate(ruleset.box_names)
             },
-            float((upper_bonus > 0).mean()) if ruleset.bonus_steps else None,
-            float(upper_bonus.mean()),
-            None if five is None else float((scores[:, ruleset.box_index(five)] > 0).mean()),
-            float(extra.mean()),
+            upper_bonus_rate=float((upper_bonus > 0).mean()) if has_steps else None,
+            upper_bonus_mean=float(upper_bonus.mean()) if has_steps else None,
+            five_alike_rate=(
+                None if five is None else float((scores[:, ruleset.box_index(five)] > 0).mean())
+            ),
+            extra_bonus_mean=float(extra.mean()) if ruleset.extra_bonus else None,
         )
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A kind of mistake: what was chosen instead of what, and what that cost."""
+    """A kind of mistake: what was chosen instead of what, and the points that it cost."""
 
     decision: str
     chosen: str
@@ -81,18 +80,18 @@ class Mistake:
     def __str__(self) -> str:
         return (
             f"{self.decision}: {self.chosen} instead of {self.best}: "
-            f"lost {self.lost_each:.2f} a time, {self.lost_per_game:.3f} a game"
+            f"lost {self.lost_each:.2f} each time, {self.lost_per_game:.3f} per game"
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """How well a policy plays. Every figure is in points of the game.
 
-    For every game ``score = optimum + luck - regret``: luck is the sum of what the dice gave above
-    their expectation, regret the sum of what the decisions lost against the best ones. The
-    luck-adjusted figures take ``coefficient * luck`` off each score; the coefficient was fitted on
-    other games.
+    Every game satisfies ``score = optimum + luck - regret``: luck is the sum of what the dice gave
+    above their expectation, regret the sum of what the decisions lost against the best ones. The
+    luck-adjusted scores subtract ``coefficient * luck``, a control variate whose coefficient is
+    fitted on other games; they have the same expectation and less variance.
 
     Attributes:
         policy: the name of the policy.
@@ -103,9 +102,9 @@ class Evaluation:
         scores: (games,) int64.
         regret: (games, 3, turns) float64, by rolls left and turn.
         coefficient: of the control variate.
-        cards: what the cards held.
-        optimal_cards: what the cards of perfect play held with the same dice.
-        mistakes: the ten kinds that cost most.
+        cards: the final cards.
+        optimal_cards: the final cards of perfect play with the same dice.
+        mistakes: the ten most expensive kinds of mistake.
         illegal_actions: how many were replaced by random ones.
     """
 
@@ -122,6 +121,12 @@ class Evaluation:
     mistakes: tuple[Mistake, ...]
     illegal_actions: int
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Evaluation):
+            return NotImplemented
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return all(np.array_equal(one, two) for one, two in pairs)
+
     @property
     def luck(self) -> NDArray[np.float64]:
         """(games,) float64: what the dice gave above expectation."""
@@ -135,42 +140,41 @@ class Evaluation:
     @property
     def mean(self) -> float:
         """The mean score."""
-        return float(self.scores.mean())
+        return SampleMean.of(self.scores).mean
 
     @property
     def std(self) -> float:
         """The standard deviation of the scores."""
-        return _std(self.scores)
+        return float(self.scores.std(ddof=1))
 
     @property
     def sem(self) -> float:
         """The standard error of the mean score."""
-        return self.std / math.sqrt(self.games)
+        return SampleMean.of(self.scores).sem
 
     @property
-    def ci95(self) -> tuple[float, float]:
-        """A 95 % interval of the mean score."""
-        return self.mean - Z95 * self.sem, self.mean + Z95 * self.sem
+    def ci95(self) -> Interval:
+        """A 95 % interval of the expected score."""
+        return SampleMean.of(self.scores).ci95
 
     @property
     def luck_adjusted_mean(self) -> float:
-        """The mean luck-adjusted score: the same expectation, much less noise."""
-        return float(self.adjusted_scores.mean())
+        """The mean luck-adjusted score: the same expectation as the mean, less variance."""
+        return SampleMean.of(self.adjusted_scores).mean
 
     @property
     def luck_adjusted_sem(self) -> float:
         """The standard error of the luck-adjusted mean."""
-        return _std(self.adjusted_scores) / math.sqrt(self.games)
+        return SampleMean.of(self.adjusted_scores).sem
 
     @property
-    def luck_adjusted_ci95(self) -> tuple[float, float]:
-        """A 95 % interval of the luck-adjusted mean."""
-        half = Z95 * self.luck_adjusted_sem
-        return self.luck_adjusted_mean - half, self.luck_adjusted_mean + half
+    def luck_adjusted_ci95(self) -> Interval:
+        """A 95 % interval of the expected score, by luck-adjusted scores: usually narrower."""
+        return SampleMean.of(self.adjusted_scores).ci95
 
     @property
     def pct_of_optimal(self) -> float:
-        """The luck-adjusted mean in per cent of the optimum; 100 where nothing can be gained."""
+        """The luck-adjusted mean in % of the optimum; 100 where the optimum is 0."""
         return 100.0 * self.luck_adjusted_mean / self.optimum if self.optimum else 100.0
 
     @property
@@ -180,18 +184,18 @@ class Evaluation:
 
     @property
     def regret_per_game(self) -> float:
-        """The points a game that better decisions would have gained."""
+        """The points per game that the best decisions would have gained."""
         return float(self.regret.sum(axis=(1, 2)).mean())
 
     @property
     def regret_by_decision(self) -> dict[str, float]:
-        """Regret a game by kind of decision."""
+        """Regret per game by kind of decision."""
         lost = self.regret.sum(axis=2).mean(axis=0)
         return dict(zip(DECISIONS, lost.tolist(), strict=True))
 
     @property
     def regret_by_turn(self) -> list[float]:
-        """Regret a game by turn."""
+        """Regret per game by turn."""
         by_turn: list[float] = self.regret.sum(axis=1).mean(axis=0).tolist()
         return by_turn
 
@@ -237,11 +241,6 @@ class Evaluation:
             f"({self.games} games, seed {self.seed})"
         )
 
-    def __rich__(self) -> Table:
-        from yahtzee_env.evaluation.tables import evaluation_table
-
-        return evaluation_table(self)
-
 
 def luck_of(
     scores: NDArray[np.int64], regret: NDArray[np.float64], optimum: float
@@ -252,7 +251,7 @@ def luck_of(
 
 
 def worst_mistakes(ruleset: Ruleset, played: Played, most: int = 10) -> tuple[Mistake, ...]:
-    """The kinds of mistake that cost most, in words."""
+    """The most expensive kinds of mistake, in words."""
     games = len(played.records)
     worst = sorted(played.mistakes.items(), key=lambda item: -item[1][0])[:most]
     return tuple(
@@ -278,10 +277,6 @@ def _object(ruleset: Ruleset, choice: int) -> str:
     if choice >= N_KEEPS:
         return ruleset.box_names[choice - N_KEEPS]
     return "-".join(map(str, KEEPS[choice])) or "no die"
-
-
-def _std(values: NDArray[Any]) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
 
 def _card_dict(cards: CardSummary) -> dict[str, Any]:

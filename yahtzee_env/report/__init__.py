@@ -1,0 +1,1 @@
+"""Views of results: they read plain results and compute nothing."""
