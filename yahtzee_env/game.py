@@ -253,7 +253,7 @@ class Games(Positions):
 
     def step(
         self, actions: NDArray[np.int64], restart: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Carry out the legal actions; an illegal one changes nothing.
 
         Args:
@@ -261,21 +261,21 @@ class Games(Positions):
             restart: (n,) bool, the games that begin again instead; none by default.
 
         Returns:
-            (n,) float64, the points gained, and (n,) bool, which actions were illegal. In a
-            finished game every action is.
+            (n,) float64, the points gained; (n,) bool, which actions were illegal (all of a
+            finished game are); (n,) bool, which games are over now.
 
         Raises:
             ValueError: for a number outside the action space; then nothing has changed.
         """
         n = len(self)
-        gained, illegal = np.empty(n), np.empty(n, np.bool_)
+        gained, illegal, over = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
         restart = np.zeros(n, np.bool_) if restart is None else restart
         i = kernels.step_games(
-            self.compiled, self.records, self.rngs, actions, restart, gained, illegal
+            self.compiled, self.records, self.rngs, actions, restart, gained, illegal, over
         )
         if i >= 0:
             raise ValueError(f"an action is 0 to {self.n_actions - 1}, not {actions[i]}")
-        return gained, illegal
+        return gained, illegal, over
 
     def play(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
         """Carry out an action in every unfinished game; returns the points gained, (n,) float64.

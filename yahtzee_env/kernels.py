@@ -4,8 +4,8 @@ A game is one `GAME` record. The small functions take only the parts of a game t
 so that the environments, the evaluation and the solver share them; functions that change a game
 take the record. Actions 0 to 30 are hold codes (see `dice`), action ``31 + k`` fills box k.
 
-Random numbers come from a generator `rng` that the caller passes: an array of one uint64, the state
-of splitmix64.
+Randomness is an argument: what throws dice takes a uniform 64-bit number that decides them. The
+games of an array get theirs from generators, see `step_games`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _FORCED = JOKER_CODES["forced"]
 _N_LEGAL_HOLDS = HOLD_LEGAL.sum(axis=1).astype(np.int8)
 _LEGAL_HOLDS = np.argsort(-HOLD_LEGAL, axis=1, kind="stable").astype(np.int8)
 
-# splitmix64 (Steele, Lea, Flood 2014): one addition and three mixing steps a number.
+# splitmix64 (Steele, Lea, Flood 2014): the state is one uint64, and each number takes one addition
+# and three mixing steps.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31 = np.uint64(27), np.uint64(30), np.uint64(31)
@@ -62,7 +63,7 @@ _OUTCOMES = np.array([N_FACES**n for n in range(N_DICE + 1)], np.uint64)
 
 @kernel
 def mixed(state):
-    """The number that belongs to a state of the generator."""
+    """The random number of a generator state."""
     z = (state ^ (state >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
     return z ^ (z >> _S31)
@@ -75,10 +76,9 @@ def below(number, bound):
 
 
 @kernel
-def throw(game, hold, rng):
-    """Throw the dice again that `hold` does not keep; hold 0 throws all five."""
-    rng[0] += _GOLDEN
-    drawn = below(mixed(rng[0]), _OUTCOMES[THROWN[hold]])
+def throw(game, hold, number):
+    """Throw the dice that `hold` does not keep, as `number` decides; hold 0 throws all five."""
+    drawn = below(number, _OUTCOMES[THROWN[hold]])
     game.roll = ROLL_OF_CODE[KEEP_CODE[game.roll, hold] + DRAW_CODE[drawn]]
 
 
@@ -150,8 +150,8 @@ def next_step(rules, upper):
 
 
 @kernel
-def start(game, rng):
-    """Begin a new game with its first roll."""
+def start(game, number):
+    """Begin a new game; `number` decides the first roll."""
     game.score = 0
     game.filled = 0
     game.upper = 0
@@ -160,7 +160,7 @@ def start(game, rng):
     game.scores[:] = 0
     game.rolls_left = REROLLS
     game.roll = 0
-    throw(game, 0, rng)
+    throw(game, 0, number)
 
 
 @kernel
@@ -194,8 +194,8 @@ def placed(rules, filled, five_scored, upper, roll, box):
 
 
 @kernel
-def fill(rules, game, box, rng):
-    """Fill a box and begin the next turn; returns the points gained."""
+def fill(rules, game, box, number):
+    """Fill a box and begin the next turn, if any; returns the points gained."""
     if extra_bonus(rules, game.five_scored, game.roll) != 0:
         game.extra_bonuses += 1
     points, gained, upper, five_scored = placed(
@@ -210,28 +210,29 @@ def fill(rules, game, box, rng):
         game.rolls_left = 0
     else:
         game.rolls_left = REROLLS
-        throw(game, 0, rng)
+        throw(game, 0, number)
     return gained
 
 
 @kernel
-def apply(rules, game, action, rng):
+def apply(rules, game, action, number):
     """Carry out a legal action; returns the points gained."""
     if action >= N_HOLDS:
-        return fill(rules, game, action - N_HOLDS, rng)
+        return fill(rules, game, action - N_HOLDS, number)
     game.rolls_left -= 1
-    throw(game, action, rng)
+    throw(game, action, number)
     return 0
 
 
-# Arrays of games; `rngs` holds the generator of each.
+# Arrays of games; `rngs` has the generator of each.
 
 
 @kernel
 def start_games(games, rngs):
     """Begin every game."""
     for i in range(len(games)):
-        start(games[i], rngs[i : i + 1])
+        rngs[i] += _GOLDEN
+        start(games[i], mixed(rngs[i]))
 
 
 @kernel
@@ -245,12 +246,12 @@ def first_illegal(compiled, games, actions, skip):
 
 
 @kernel
-def step_games(compiled, games, rngs, actions, restart, gained, illegal):
+def step_games(compiled, games, rngs, actions, restart, gained, illegal, over):
     """Carry out the legal actions; illegal ones change nothing.
 
-    Games marked in `restart` begin again instead. Writes the points gained and which actions were
-    illegal. Returns -1, or the index of the first number outside the action space; then nothing
-    has changed.
+    Games marked in `restart` begin again instead. Writes the points gained, which actions were
+    illegal, and which games are over. Returns -1, or the index of the first number outside the
+    action space; then nothing has changed.
     """
     rules = compiled[0]
     n_actions = N_HOLDS + rules.n_boxes
@@ -258,15 +259,19 @@ def step_games(compiled, games, rngs, actions, restart, gained, illegal):
         if (actions[i] < 0 or actions[i] >= n_actions) and not restart[i]:
             return i
     for i in range(len(games)):
-        game, rng = games[i], rngs[i : i + 1]
+        game = games[i]
+        number = mixed(rngs[i] + _GOLDEN)
         gained[i] = 0.0
         illegal[i] = False
         if restart[i]:
-            start(game, rng)
+            start(game, number)
         elif is_legal(rules, game, actions[i]):
-            gained[i] = apply(rules, game, actions[i], rng)
+            gained[i] = apply(rules, game, actions[i], number)
         else:
             illegal[i] = True
+        over[i] = is_over(rules, game)
+        if not (illegal[i] or over[i]):  # dice were thrown
+            rngs[i] += _GOLDEN
     return -1
 
 

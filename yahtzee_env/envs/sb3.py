@@ -119,13 +119,13 @@ class YahtzeeSB3VecEnv(VecEnv):
             self._games.check_legal(self._actions)
         self.before[:] = self._games.records
         self.rngs_before[:] = self._games.rngs
-        points, illegal = self._games.step(self._actions)
+        points, illegal, over = self._games.step(self._actions)
         points[illegal] = ILLEGAL_POINTS
         self._lengths += 1
         self._illegal += illegal
         self.illegal_actions += int(illegal.sum())
         truncated = self._illegal >= MAX_ILLEGAL
-        dones = self._games.over | truncated
+        dones = over | truncated
         # The algorithms only read infos, so all running games can share one empty dictionary.
         infos: list[dict[str, Any]] = [{}] * self.num_envs
         if dones.any():

@@ -143,16 +143,15 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         games = self._games
         if self._settings.illegal_action == "raise":
             games.check_legal(self._action)
-        gained, (illegal,) = games.step(self._action)
-        reward = float(gained[0])
-        if illegal:
+        gained, illegal, over = games.step(self._action)
+        reward, terminated = gained.item(), over.item()
+        if illegal[0]:
             self._illegal_actions += 1
             reward = self._settings.reward_when_illegal
-        terminated = bool(games.over[0])
         truncated = self._illegal_actions >= MAX_ILLEGAL
         self._ended = terminated or truncated
         observation, info = self._observe()
-        if illegal:
+        if illegal[0]:
             info["illegal_action"] = True
         return observation, reward, terminated, truncated, info
 

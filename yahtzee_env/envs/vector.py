@@ -119,11 +119,11 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         codes = self._codes(actions)
         if self._settings.illegal_action == "raise":
             self._games.check_legal(codes, self._ended)
-        rewards, illegal = self._games.step(codes, self._ended)
+        rewards, illegal, terminated = self._games.step(codes, self._ended)
         self._illegal_actions[self._ended] = 0
-        self._illegal_actions += illegal
-        rewards[illegal] = self._settings.reward_when_illegal
-        terminated = self._games.over
+        if np.count_nonzero(illegal):
+            rewards[illegal] = self._settings.reward_when_illegal
+            self._illegal_actions += illegal
         truncated = self._illegal_actions >= MAX_ILLEGAL
         ended = terminated | truncated
         final: dict[str, Any] = {}
@@ -134,7 +134,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             self._start(ended, None)
             illegal &= ~ended
         observations, infos = self._observe(None)
-        if illegal.any():
+        if np.count_nonzero(illegal):
             infos |= _with_presence({"illegal_action": illegal}, illegal)
         return observations, rewards, terminated, truncated, infos | final
 
@@ -273,7 +273,7 @@ def _observations_and_infos(games: Games, settings: Settings) -> tuple[Any, dict
 
 def _with_presence(infos: dict[str, Any], present: NDArray[np.bool_]) -> dict[str, Any]:
     """Gymnasium's form of vector infos: beside each key, which games it is there for."""
-    return infos | {f"_{name}": present.copy() for name in infos}
+    return infos | {f"_{name}": present for name in infos}
 
 
 def _row(observations: Any, i: int) -> Any:
