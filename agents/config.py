@@ -24,6 +24,7 @@ from jsonargparse.typing import (
 from agents.algorithms import ALGORITHMS, Algorithm, Shared
 from agents.algorithms.dqn import DQNConfig
 from agents.algorithms.ppo import PPOConfig, Several
+from agents.algorithms.qrdqn import QRDQNConfig
 from agents.networks import NetworkConfig
 from agents.runs.folder import CONFIG
 from yahtzee_env.family import RULESETS
@@ -68,6 +69,7 @@ class TrainConfig:
         network: see NetworkConfig
         ppo: see PPOConfig
         dqn: see DQNConfig
+        qrdqn: see QRDQNConfig
         evaluation: see EvaluationConfig
 
     Raises:
@@ -87,6 +89,7 @@ class TrainConfig:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     dqn: DQNConfig = field(default_factory=DQNConfig)
+    qrdqn: QRDQNConfig = field(default_factory=QRDQNConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:

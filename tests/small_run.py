@@ -4,6 +4,7 @@ import hashlib
 
 from agents.algorithms.dqn import DQNConfig
 from agents.algorithms.ppo import PPOConfig
+from agents.algorithms.qrdqn import QRDQNConfig
 from agents.config import EvaluationConfig, TrainConfig
 from agents.networks import NetworkConfig
 
@@ -18,6 +19,7 @@ SMALL = TrainConfig(
         n_steps=32, batch_size=128, learning_rate=6e-4, value_learning_rate=1e-3, redraws=0
     ),
     dqn=DQNConfig(buffer_size=1024, learning_starts=128, batch_size=64, redraws=0),
+    qrdqn=QRDQNConfig(buffer_size=1024, learning_starts=128, batch_size=64, redraws=0, quantiles=8),
     evaluation=EvaluationConfig(every=1024, games=20, final_games=20),
 )
 

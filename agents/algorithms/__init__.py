@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from agents.algorithms import dqn, ppo
+from agents.algorithms import dqn, ppo, qrdqn
 from agents.algorithms.base import Algorithm, Model, Shared
 
 ALGORITHMS: dict[str, Algorithm[Any]] = {
-    algorithm.name: algorithm for algorithm in (ppo.ALGORITHM, dqn.ALGORITHM)
+    algorithm.name: algorithm for algorithm in (ppo.ALGORITHM, dqn.ALGORITHM, qrdqn.ALGORITHM)
 }
 """Every algorithm by its name in a configuration."""
 

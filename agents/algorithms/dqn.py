@@ -2,78 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
-from jsonargparse.typing import ClosedUnitInterval, NonNegativeInt, PositiveFloat, PositiveInt
-from numpy.typing import NDArray
-from stable_baselines3.common.utils import LinearSchedule
-from stable_baselines3.common.vec_env import VecNormalize
 from stable_baselines3.dqn.policies import QNetwork
 from torch import nn
 
-from agents.algorithms.base import Algorithm, Memory, Shared, check_redraws
-from agents.algorithms.masked_dqn import (
-    MaskableDQN,
-    MaskableDQNPolicy,
-    MaskableReplayBuffer,
-    MaskableSamples,
+from agents.algorithms.base import Algorithm
+from agents.algorithms.masked_dqn import MaskableDQN, MaskableDQNPolicy, MaskableSamples
+from agents.algorithms.replay import (
+    COUNTERS,
+    DuelingPolicy,
+    RedrawOffPolicy,
+    ReplayConfig,
+    check_replay,
+    known_points,
+    learner_arguments,
+    memory,
+    restore,
 )
-from agents.networks import NetworkConfig, Scorer, mlp, policy_arguments
-from agents.redraws import redraw
+from agents.networks import NetworkConfig, Scorer, mlp
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
-from yahtzee_env.kernels import GAME
-from yahtzee_env.observation import POINTS_SCALE, observation_names
-
-LOG_EVERY = 50
-"""Updates between two entries of the log."""
-
-BUFFER = (
-    "observations",
-    "next_observations",
-    "next_action_masks",
-    "actions",
-    "rewards",
-    "dones",
-    "timeouts",
-)
-"""The arrays of a replay buffer; one with redraws has `before` too."""
 
 
 @dataclass(frozen=True)
-class DQNConfig:
-    """Settings of double deep Q-learning with masks, named as in stable-baselines3.
-
-    The network is trained once for each step of all games.
-
-    Attributes:
-        buffer_size: transitions to learn from, the latest ones
-        learning_starts: steps of random play before the first update
-        batch_size: transitions of an update
-        tau: how far the target network follows at each step of all games
-        gamma: discount; 1 makes the return the final score
-        learning_rate: at the start; it falls linearly to 0
-        exploration_initial_eps: share of random actions at the start
-        exploration_final_eps: the same at the end
-        exploration_fraction: share of the training in which it falls, linearly
-        max_grad_norm: largest norm of the gradient of an optimiser step
-        redraws: how many extra throws of the dice judge each action (see agents/redraws.py)
-    """
-
-    buffer_size: PositiveInt = 400_000
-    learning_starts: PositiveInt = 10_000
-    batch_size: PositiveInt = 1024
-    tau: ClosedUnitInterval = 0.02
-    gamma: ClosedUnitInterval = 1.0
-    learning_rate: PositiveFloat = 2e-3
-    exploration_initial_eps: ClosedUnitInterval = 0.1
-    exploration_final_eps: ClosedUnitInterval = 0.01
-    exploration_fraction: ClosedUnitInterval = 0.67
-    max_grad_norm: PositiveFloat = 10.0
-    redraws: NonNegativeInt = 3
+class DQNConfig(ReplayConfig):
+    """Settings of double deep Q-learning with masks: those of `ReplayConfig`."""
 
 
 class DuelingNetwork(nn.Module):
@@ -84,8 +40,8 @@ class DuelingNetwork(nn.Module):
     Args:
         n_inputs: features of an observation.
         n_actions: actions, those that fill a box last.
-        pays: for each box, the feature that holds what filling it pays now.
-        rewards_per_pay: the reward that a value of 1 in these features stands for.
+        pays: see `DuelingPolicy`.
+        rewards_per_pay: see `DuelingPolicy`.
         widths: units of each hidden layer.
         *layers: the other arguments of `mlp`.
     """
@@ -103,8 +59,7 @@ class DuelingNetwork(nn.Module):
         self.body = mlp(n_inputs, widths, *layers)
         self.value = nn.Linear(widths[-1], 1)
         self.advantages = nn.Linear(widths[-1], n_actions)
-        skip = torch.zeros(n_inputs, n_actions)
-        skip[pays, torch.arange(n_actions - len(pays), n_actions)] = rewards_per_pay
+        skip = known_points(n_inputs, n_actions, pays, rewards_per_pay)
         self.register_buffer("skip", skip, persistent=False)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
@@ -115,170 +70,35 @@ class DuelingNetwork(nn.Module):
         return values + observations @ self.skip
 
 
-class DuelingPolicy(MaskableDQNPolicy):
-    """The policy of maskable DQN on a `DuelingNetwork`, for the flat observation.
-
-    Args:
-        *args: as for the base class.
-        pays: see `DuelingNetwork`.
-        rewards_per_pay: see `DuelingNetwork`.
-        layer_norm: normalise each hidden layer before its activation.
-        **kwargs: as for the base class.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        pays: list[int],
-        rewards_per_pay: float,
-        layer_norm: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        self.pays, self.rewards_per_pay, self.layer_norm = pays, rewards_per_pay, layer_norm
-        super().__init__(*args, **kwargs)
+class DuelingDQNPolicy(DuelingPolicy, MaskableDQNPolicy):
+    """The policy of maskable DQN on a `DuelingNetwork`, for the flat observation."""
 
     def make_q_net(self) -> QNetwork:
         network = super().make_q_net()
         network.q_net = DuelingNetwork(
             network.features_dim,
             int(self.action_space.n),
-            self.pays,
-            self.rewards_per_pay,
+            self.dueling["pays"],
+            self.dueling["rewards_per_pay"],
             self.net_arch,
             self.activation_fn,
-            self.layer_norm,
+            self.dueling["layer_norm"],
         )
         return network.to(self.device)
 
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        own = {
-            "pays": self.pays,
-            "rewards_per_pay": self.rewards_per_pay,
-            "layer_norm": self.layer_norm,
-        }
-        return super()._get_constructor_parameters() | own
 
-
-class RedrawReplayBuffer(MaskableReplayBuffer):
-    """A replay buffer that throws the dice of each step again whenever it is sampled.
-
-    In its samples the next states, their masks, rewards and ends have a row for each throw of each
-    step: first all steps as the dice fell in play, then all steps for each redraw.
-
-    Attributes:
-        games: the games in which the steps were taken.
-        redraws: how many extra throws each step gets.
-        before: (size, n_envs) `GAME` records, the games before each step.
-    """
-
-    games: YahtzeeSB3VecEnv
-
-    def __init__(self, *args: Any, redraws: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.redraws = redraws
-        self.before = np.zeros((self.buffer_size, self.n_envs), GAME)
-
-    def add(self, *step: Any) -> None:
-        """Store the step that the games have just taken."""
-        self.before[self.pos] = self.games.before
-        super().add(*step)
-
-    def _samples_at(self, at: Any, env: VecNormalize | None) -> MaskableSamples:
-        batch = super()._samples_at(at, env)
-        before = self.before[at]
-        rngs = np.random.randint(2**63, size=len(before), dtype=np.uint64)  # noqa: NPY002
-        actions = self.actions[at][:, 0].astype(np.int64)
-        observations, masks = redraw(self.games.ruleset, before, rngs, actions, self.redraws)
-        throws = 1 + self.redraws
-        return batch._replace(
-            next_observations=torch.cat([batch.next_observations, torch.from_numpy(observations)]),
-            next_action_masks=torch.cat([batch.next_action_masks, torch.from_numpy(masks) > 0]),
-            rewards=batch.rewards.repeat(throws, 1),
-            dones=batch.dones.repeat(throws, 1),
-        )
-
-
-class RedrawDQN(MaskableDQN):
-    """`MaskableDQN` with redraws, logged at a fixed number of updates.
-
-    stable-baselines3 logs at ends of episodes, but here hundreds of games end together.
-
-    Args:
-        *args: as for `MaskableDQN`.
-        redraws: how many extra throws of the dice judge each action, see `agents.redraws`.
-        **kwargs: as for `MaskableDQN`.
-    """
-
-    def __init__(self, *args: Any, redraws: int = 0, **kwargs: Any) -> None:
-        self.redraws = redraws
-        super().__init__(*args, **kwargs)
-
-    def _setup_model(self) -> None:
-        if self.redraws:
-            self.replay_buffer_class = RedrawReplayBuffer
-            self.replay_buffer_kwargs = {"redraws": self.redraws}
-        super()._setup_model()
-        if self.redraws:
-            self.replay_buffer.games = self.env
+class RedrawDQN(RedrawOffPolicy, MaskableDQN):
+    """`MaskableDQN` with redraws."""
 
     @torch.no_grad()
     def targets(self, batch: MaskableSamples) -> torch.Tensor:
         """(batch, 1) float32: the mean of the targets of all throws."""
         return super().targets(batch).reshape(1 + self.redraws, -1, 1).mean(dim=0)
 
-    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Update the network; log every `LOG_EVERY` updates."""
-        super().train(gradient_steps, batch_size)
-        if self._n_updates % LOG_EVERY == 0:
-            super().dump_logs()
-
-    def dump_logs(self) -> None:
-        """Left to `train`."""
-
 
 def make(settings: DQNConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv) -> RedrawDQN:
     """An untrained model for the games of `env`."""
-    names = observation_names(env.ruleset)
-    return RedrawDQN(
-        DuelingPolicy,
-        env,
-        learning_rate=LinearSchedule(settings.learning_rate, 0.0, 1.0),
-        buffer_size=settings.buffer_size,
-        learning_starts=settings.learning_starts,
-        batch_size=settings.batch_size,
-        tau=settings.tau,
-        gamma=settings.gamma,
-        train_freq=1,
-        gradient_steps=1,
-        target_update_interval=env.num_envs,  # at each step of all games
-        exploration_initial_eps=settings.exploration_initial_eps,
-        exploration_final_eps=settings.exploration_final_eps,
-        exploration_fraction=settings.exploration_fraction,
-        max_grad_norm=settings.max_grad_norm,
-        policy_kwargs={
-            **policy_arguments(network, env.ruleset),
-            "pays": [i for i, name in enumerate(names) if name.startswith("pays_")],
-            "rewards_per_pay": POINTS_SCALE / env.points_per_reward,
-            "optimizer_kwargs": {"fused": True},
-        },
-        redraws=settings.redraws,
-        device="cpu",
-    )
-
-
-def check(settings: DQNConfig, shared: Shared) -> None:
-    """Refuse settings that do not fit the shared ones, with ValueError."""
-    check_redraws("dqn.redraws", settings.redraws, shared)
-    if settings.learning_starts >= shared.total_timesteps:
-        raise ValueError(
-            f"dqn.learning_starts must be below total_timesteps = {shared.total_timesteps}, "
-            f"not {settings.learning_starts}"
-        )
-    if settings.buffer_size < max(shared.n_envs, settings.batch_size):
-        raise ValueError(
-            f"dqn.buffer_size must be at least n_envs = {shared.n_envs} and dqn.batch_size = "
-            f"{settings.batch_size}, not {settings.buffer_size}"
-        )
+    return RedrawDQN(DuelingDQNPolicy, **learner_arguments(settings, network, env))
 
 
 def scorer(model: RedrawDQN) -> Scorer:
@@ -288,33 +108,16 @@ def scorer(model: RedrawDQN) -> Scorer:
     return Scorer(model.q_net.features_extractor, modules, network.skip)
 
 
-def memory(model: RedrawDQN) -> Memory:
-    """The filled part of the replay buffer, and where it is written next."""
-    buffer, size = model.replay_buffer, model.replay_buffer.size()
-    names = [*BUFFER, "before"] if model.redraws else BUFFER
-    return {name: getattr(buffer, name)[:size] for name in names} | {"pos": np.array(buffer.pos)}
-
-
-def restore(model: RedrawDQN, memory: Mapping[str, NDArray[Any]]) -> None:
-    """Fill the replay buffer as it was."""
-    buffer, size = model.replay_buffer, len(memory["dones"])
-    for name in [*BUFFER, "before"] if model.redraws else BUFFER:
-        array = getattr(buffer, name)
-        array[:size] = memory[name].view(array.dtype)
-    buffer.full = size == buffer.buffer_size
-    buffer.pos = int(memory["pos"])
-
-
 ALGORITHM = Algorithm(
     name="dqn",
     title="DQN",
     settings=DQNConfig,
     make=make,
     rollout_length=lambda settings: 1,
-    check=check,
+    check=partial(check_replay, "dqn"),
     scorer=scorer,
     redrawn="At each replay of a step",
-    counters=("_n_calls", "exploration_rate"),
+    counters=COUNTERS,
     memory=memory,
     restore=restore,
 )

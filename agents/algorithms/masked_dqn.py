@@ -1,9 +1,10 @@
-"""DQN that knows which actions are legal, in one file: stable-baselines3's `DQN` with masks.
+"""DQN with action masks, in one file: stable-baselines3's `DQN` where not every action is legal.
 
 The masks come from the environments as sb3-contrib's `MaskablePPO` takes them: from a method
 `action_masks()`. They are used wherever an action is chosen: in exploration, in greedy play and in
 the maximum of the learning target, for which the replay buffer keeps the mask of each next state.
-It needs stable-baselines3 and sb3-contrib, 2.7 or newer; docs/masked_dqn.md tells how to use it
+Everything but the loss is shared with other value-based algorithms, see `MaskableOffPolicy`.
+It needs stable-baselines3 and sb3-contrib, 2.7 or newer; docs/masked_dqn.md shows how to use it
 with other environments.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch as th
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.vec_env import VecNormalize
 from stable_baselines3.dqn.policies import CnnPolicy, DQNPolicy, MultiInputPolicy
@@ -38,7 +40,7 @@ class MaskableSamples(NamedTuple):
 
 
 class _KeepsMasks:
-    """Adds to a replay buffer what is legal in each next state.
+    """Adds the action mask of each next state to a replay buffer.
 
     Attributes:
         next_action_masks: (size, n_envs, actions) bool.
@@ -50,7 +52,7 @@ class _KeepsMasks:
         self.next_action_masks = np.ones(shape, dtype=bool)
 
     def set_masks(self, next_action_masks: NDArray[np.bool_]) -> None:
-        """Keep the masks, (n_envs, actions), of the next states that `add` will store next."""
+        """Store the masks, (n_envs, actions), of the next states that `add` stores next."""
         self.next_action_masks[self.pos] = next_action_masks
 
     def _get_samples(self, batch_inds: NDArray[Any], env: VecNormalize | None = None) -> Any:
@@ -84,8 +86,12 @@ class MaskableDictReplayBuffer(_KeepsMasks, DictReplayBuffer):
     """The same for dictionary observations."""
 
 
-class MaskableDQNPolicy(DQNPolicy):
-    """stable-baselines3's policy of DQN, greedy among the legal actions."""
+class MaskablePolicy(BasePolicy):
+    """A policy that is greedy among the legal actions."""
+
+    def action_values(self, observations: Any) -> th.Tensor:
+        """(n, actions) float32: the estimated value of each action."""
+        raise NotImplementedError
 
     def predict(
         self,
@@ -97,8 +103,8 @@ class MaskableDQNPolicy(DQNPolicy):
     ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
         """The legal action of the highest value for one observation or many.
 
-        `state` is passed on, `episode_start` and `deterministic` do not matter. Everything is legal
-        without `action_masks`, which are (actions,) or (n, actions).
+        `state` is returned as it is; `episode_start` and `deterministic` are ignored. Without
+        `action_masks`, (actions,) or (n, actions), every action is legal.
 
         Raises:
             ValueError: for masks of another shape, and where nothing is legal.
@@ -108,12 +114,21 @@ class MaskableDQNPolicy(DQNPolicy):
         self.set_training_mode(False)
         tensor, many = self.obs_to_tensor(observation)
         with th.no_grad():
-            values = self.q_net(tensor)
+            values = self.action_values(tensor)
         if action_masks is not None:
             masks = _with_choice(_as_masks(action_masks, tuple(values.shape)))
             values = th.where(th.as_tensor(masks, device=values.device), values, -th.inf)
         actions = values.argmax(dim=1).cpu().numpy()
         return (actions if many else actions.squeeze(axis=0)), state
+
+
+class MaskableDQNPolicy(MaskablePolicy, DQNPolicy):
+    """stable-baselines3's policy of DQN, greedy among the legal actions."""
+
+    def action_values(self, observations: Any) -> th.Tensor:
+        """(n, actions) float32: the outputs of the network."""
+        values: th.Tensor = self.q_net(observations)
+        return values
 
 
 class MaskableCnnPolicy(MaskableDQNPolicy, CnnPolicy):
@@ -124,21 +139,23 @@ class MaskableMultiInputPolicy(MaskableDQNPolicy, MultiInputPolicy):
     """The same for dictionary observations."""
 
 
-class MaskableDQN(DQN):
-    """Double DQN on legal actions only; arguments, saving and loading are those of `DQN`.
+class MaskableOffPolicy(OffPolicyAlgorithm):
+    """What value-based algorithms of stable-baselines3 need for masks; a base before theirs.
 
-    Unlike `DQN` it explores in each environment independently.
+    It explores in each environment independently. Subclasses define `loss`; the policy named
+    "MlpPolicy" in their `policy_aliases` is the base of all that they accept.
 
     Raises:
         ValueError: for policies and replay buffers without masks, and for `n_steps` above 1 or
-            `optimize_memory_usage`, which it does not support.
+            `optimize_memory_usage`, which are not supported.
     """
 
-    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
-        "MlpPolicy": MaskableDQNPolicy,
-        "CnnPolicy": MaskableCnnPolicy,
-        "MultiInputPolicy": MaskableMultiInputPolicy,
-    }
+    exploration_rate: float
+    max_grad_norm: float | None
+
+    def loss(self, batch: MaskableSamples) -> th.Tensor:
+        """() float32: what an update lowers, for a batch from the replay buffer."""
+        raise NotImplementedError
 
     def _setup_model(self) -> None:
         if self.n_steps != 1:
@@ -150,8 +167,9 @@ class MaskableDQN(DQN):
             self.replay_buffer_class = (
                 MaskableDictReplayBuffer if dictionary else MaskableReplayBuffer
             )
-        if not issubclass(self.policy_class, MaskableDQNPolicy):
-            raise ValueError(f"policy must be a MaskableDQNPolicy, not {self.policy_class}")
+        maskable = self.policy_aliases["MlpPolicy"]
+        if not issubclass(self.policy_class, maskable):
+            raise ValueError(f"policy must be a {maskable.__name__}, not {self.policy_class}")
         if not issubclass(self.replay_buffer_class, _KeepsMasks):
             raise ValueError(
                 "replay_buffer_class must be a MaskableReplayBuffer or MaskableDictReplayBuffer, "
@@ -163,7 +181,7 @@ class MaskableDQN(DQN):
         """Take a saved replay buffer to learn from.
 
         Raises:
-            ValueError: for one without masks, of other spaces or another number of environments.
+            ValueError: for a buffer without masks, of other spaces or of another `n_envs`.
         """
         before = self.replay_buffer
         try:
@@ -186,11 +204,13 @@ class MaskableDQN(DQN):
         total_timesteps: int,
         callback: Any = None,
         log_interval: int = 4,
-        tb_log_name: str = "MaskableDQN",
+        tb_log_name: str | None = None,
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
-    ) -> MaskableDQN:
-        """Learn as `DQN` does; warns where it goes on without the replay buffer it had.
+    ) -> Self:
+        """Learn as the base class does; warns if it resumes without the replay buffer it had.
+
+        `tb_log_name` is the name of the class by default.
 
         Raises:
             ValueError: for environments without `action_masks`, masks of a wrong shape, and where
@@ -199,49 +219,35 @@ class MaskableDQN(DQN):
         assert self.env is not None, "set an environment before learning"
         if not is_masking_supported(self.env):
             raise ValueError("the environments need a method action_masks(), one bool an action")
-        goes_on = not reset_num_timesteps and self.num_timesteps > 0
-        if goes_on and self.replay_buffer.size() == 0:
+        resumes = not reset_num_timesteps and self.num_timesteps > 0
+        if resumes and self.replay_buffer.size() == 0:
             warnings.warn(
-                f"learning goes on after {self.num_timesteps} steps with an empty replay buffer; "
-                "load_replay_buffer brings back a saved one",
+                f"learning resumes after {self.num_timesteps} steps with an empty replay buffer; "
+                "load_replay_buffer restores a saved one",
                 stacklevel=2,
             )
+        name = tb_log_name or type(self).__name__
         super().learn(
-            total_timesteps, callback, log_interval, tb_log_name, reset_num_timesteps, progress_bar
+            total_timesteps, callback, log_interval, name, reset_num_timesteps, progress_bar
         )
         return self
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
-        """Update the network towards masked double-DQN targets, in batches from the buffer."""
+        """Update the network by the gradient of `loss`, in batches from the replay buffer."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         losses = []
         for _ in range(gradient_steps):
-            batch = self.replay_buffer.sample(batch_size, env=self._vec_normalize_env)
-            targets = self.targets(batch)
-            values = self.q_net(batch.observations).gather(1, batch.actions.long())
-            loss = F.smooth_l1_loss(values, targets)
+            loss = self.loss(self.replay_buffer.sample(batch_size, env=self._vec_normalize_env))
             losses.append(loss.detach())
             self.policy.optimizer.zero_grad()
             loss.backward()
-            th.nn.utils.clip_grad_norm_(self.q_net.parameters(), self.max_grad_norm)
+            if self.max_grad_norm is not None:
+                th.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
             self.policy.optimizer.step()
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/loss", th.stack(losses).mean().item())
-
-    @th.no_grad()
-    def targets(self, batch: MaskableSamples) -> th.Tensor:
-        """(batch, 1) float32: the reward, and what the best legal next action is worth.
-
-        The network chooses that action and the target network values it (double DQN). Where an
-        episode has ended, or nothing is legal, nothing is added.
-        """
-        choices = self.q_net(batch.next_observations)
-        choices = th.where(batch.next_action_masks, choices, -th.inf).argmax(1, keepdim=True)
-        following = self.q_net_target(batch.next_observations).gather(1, choices)
-        goes_on = batch.next_action_masks.any(1, keepdim=True) & (batch.dones == 0)
-        return batch.rewards + th.where(goes_on, self.gamma * following, 0.0)
 
     def predict(
         self,
@@ -251,11 +257,11 @@ class MaskableDQN(DQN):
         deterministic: bool = False,
         action_masks: NDArray[Any] | None = None,
     ) -> tuple[NDArray[Any], tuple[NDArray[Any], ...] | None]:
-        """The best legal actions; unless deterministic, random legal ones at the rate of now.
+        """The best legal actions, or random legal ones at the current exploration rate.
 
         Args:
             observation: one observation or many.
-            state: passed on; only recurrent policies have one.
+            state: returned as it is; only recurrent policies have one.
             episode_start: ignored, as by every policy that is not recurrent.
             deterministic: never explore.
             action_masks: what is legal, (actions,) or (n, actions); None if everything is.
@@ -296,7 +302,7 @@ class MaskableDQN(DQN):
     ) -> None:
         masks = self._masks()
         for i in np.flatnonzero(dones):
-            # The environment has begun anew; the mask of where it ended is in the info, if at all.
+            # The environment has restarted: only its info may hold the mask of its last state.
             mask = infos[i].get("action_mask")
             masks[i] = True if mask is None else _as_masks(mask, (1, masks.shape[1]))
         replay_buffer.set_masks(masks)
@@ -308,8 +314,50 @@ class MaskableDQN(DQN):
         return _as_masks(get_action_masks(self.env), shape)
 
 
+class MaskableDQN(MaskableOffPolicy, DQN):
+    """Double DQN on legal actions only; arguments, saving and loading are those of `DQN`.
+
+    Unlike `DQN` it explores in each environment independently.
+
+    Raises:
+        ValueError: see `MaskableOffPolicy`.
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {
+        "MlpPolicy": MaskableDQNPolicy,
+        "CnnPolicy": MaskableCnnPolicy,
+        "MultiInputPolicy": MaskableMultiInputPolicy,
+    }
+
+    def loss(self, batch: MaskableSamples) -> th.Tensor:
+        """() float32: the mean Huber loss between the values of the actions and their targets."""
+        values = self.q_net(batch.observations).gather(1, batch.actions.long())
+        return F.smooth_l1_loss(values, self.targets(batch))
+
+    @th.no_grad()
+    def targets(self, batch: MaskableSamples) -> th.Tensor:
+        """(batch, 1) float32: the reward, and what the best legal next action is worth.
+
+        The network chooses that action and the target network values it (double DQN). Where an
+        episode has ended, or nothing is legal, nothing is added.
+        """
+        choices = best_legal(self.q_net(batch.next_observations), batch.next_action_masks)
+        following = self.q_net_target(batch.next_observations).gather(1, choices)
+        return batch.rewards + th.where(continues(batch), self.gamma * following, 0.0)
+
+
+def best_legal(values: th.Tensor, masks: th.Tensor) -> th.Tensor:
+    """(n, 1) int64: the legal action of the highest value in each row of (n, actions)."""
+    return th.where(masks, values, -th.inf).argmax(dim=1, keepdim=True)
+
+
+def continues(batch: MaskableSamples) -> th.Tensor:
+    """(batch, 1) bool: whether the episode continues after the step, with an action to choose."""
+    return batch.next_action_masks.any(dim=1, keepdim=True) & (batch.dones == 0)
+
+
 def _as_masks(masks: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """A new array of masks, of the shape (n, actions); where n is 1, the mask may stand alone."""
+    """A copy of the masks as (n, actions) bool; a single mask may be (actions,)."""
     array = np.asarray(masks)
     if array.shape != shape and (1, *array.shape) != shape:
         raise ValueError(f"action masks must be of shape {shape}, not {array.shape}")
@@ -317,7 +365,7 @@ def _as_masks(masks: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def _with_choice(masks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The masks, of which each allows something."""
+    """The masks, each of which must allow an action."""
     if not masks.any(axis=1).all():
         raise ValueError("no action is legal, so none can be chosen")
     return masks

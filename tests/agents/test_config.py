@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from agents.algorithms import ALGORITHMS
 from agents.config import TrainConfig, parse
 from agents.train import main
 from yahtzee_env.family import RULESETS
@@ -25,12 +26,16 @@ def test_every_config_of_the_repository_is_accepted(path):
     assert (options.run_dir, options.force) == (None, False)
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
-def test_what_is_not_set_is_as_in_the_reference_configuration(algorithm):
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_default_settings_are_those_of_the_reference_configuration(algorithm):
     reference, _ = parse(["--config", f"configs/{algorithm}.yaml"])
-    plain = TrainConfig(algorithm=algorithm)
-    for group in ("network", algorithm):
-        assert getattr(plain, group) == getattr(reference, group)
+    assert getattr(TrainConfig(), algorithm) == reference.settings
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_the_default_network_is_that_of_the_reference_configuration(algorithm):
+    reference, _ = parse(["--config", f"configs/{algorithm}.yaml"])
+    assert TrainConfig().network == reference.network
 
 
 def test_the_command_line_goes_before_the_file(tmp_path):
@@ -134,7 +139,7 @@ ABOVE_0 = "must be a whole number above 0"
         (["--total_timesteps", "1e6"], f"total_timesteps {ABOVE_0}, not 1e6"),
         (["--n_envs", "[1]"], f"n_envs {ABOVE_0}, not a list"),
         (["--ppo.gamma", "high"], "ppo.gamma must be a number from 0 to 1, not high"),
-        (["--algorithm", ""], "algorithm must be one of ppo, dqn, not ''"),
+        (["--algorithm", ""], f"algorithm must be one of {', '.join(ALGORITHMS)}, not ''"),
         (
             ["--evaluation", "3"],
             "evaluation must be a mapping with every, games, final_games, not 3",

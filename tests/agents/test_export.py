@@ -26,8 +26,10 @@ BLIND = NetworkConfig([32, 16], "relu", layer_norm=False, hidden_features=["pays
 KINDS = {
     "ppo": SMALL,
     "dqn": replace(SMALL, algorithm="dqn"),
+    "qrdqn": replace(SMALL, algorithm="qrdqn"),
     "ppo-blind": replace(SMALL, network=BLIND),
     "dqn-blind": replace(SMALL, algorithm="dqn", network=BLIND),
+    "qrdqn-blind": replace(SMALL, algorithm="qrdqn", network=BLIND),
 }
 
 

@@ -1,8 +1,7 @@
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from gymnasium import spaces
+from masked_games import CountDict, CountOnly
 from sb3_contrib.common.envs import InvalidActionEnvDiscrete
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.wrappers import ActionMasker
@@ -17,44 +16,6 @@ from agents.algorithms.masked_dqn import MaskableDQN, MaskableReplayBuffer, Mask
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 N_ENVS = 4
-
-
-class CountOnly(gym.Env):
-    """Five actions, of which only those up to a counter are legal; the last legal one pays 1."""
-
-    action_space = spaces.Discrete(5)
-    observation_space = spaces.Box(0, 1, (5,), np.float32)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.count, self.steps = 0, 0
-        return self._observe(), {"action_mask": self.action_masks()}
-
-    def step(self, action):
-        assert self.action_masks()[action], "an illegal action"
-        self.steps += 1
-        reward = float(action == self.count)
-        self.count = (self.count + 1) % 5
-        return (
-            self._observe(),
-            reward,
-            self.steps == 10,
-            False,
-            {"action_mask": self.action_masks()},
-        )
-
-    def action_masks(self):
-        return np.arange(5) <= self.count
-
-    def _observe(self):
-        return np.eye(5, dtype=np.float32)[self.count]
-
-
-class CountDict(CountOnly):
-    observation_space = spaces.Dict({"count": CountOnly.observation_space})
-
-    def _observe(self):
-        return {"count": super()._observe()}
 
 
 def make(env, seed=0, **settings):

@@ -43,7 +43,10 @@ def rows(folder):
         return [{**row, "seconds": 0} for row in csv.DictReader(file)]
 
 
-@pytest.fixture(scope="module", params=[("ppo", 0), ("dqn", 0), ("ppo", 2), ("dqn", 2)], ids=str)
+RUNS = [("ppo", 0), ("dqn", 0), ("ppo", 2), ("dqn", 2), ("qrdqn", 2)]
+
+
+@pytest.fixture(scope="module", params=RUNS, ids=str)
 def uninterrupted(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("uninterrupted")
     algorithm, redraws = request.param
@@ -67,7 +70,7 @@ def test_a_resumed_run_ends_exactly_like_one_that_never_stopped(uninterrupted, t
     assert rows(tmp_path) == rows(folder)
     assert history.evaluations[-1]["timesteps"] == 2048
     assert list(resumed.ep_info_buffer)[-1]["r"] == list(model.ep_info_buffer)[-1]["r"]
-    if config.algorithm == "dqn":
+    if config.algorithm in ("dqn", "qrdqn"):
         assert resumed.exploration_rate == model.exploration_rate
         for name in ("observations", "actions", "rewards", "next_action_masks", "pos", "full"):
             ours, theirs = getattr(resumed.replay_buffer, name), getattr(model.replay_buffer, name)
@@ -172,7 +175,7 @@ def test_a_resumed_log_has_every_step_once(uninterrupted, tmp_path):
         events = EventAccumulator(str(folder)).Reload().Scalars(tag)
         return [(event.step, event.value) for event in events]
 
-    for tag in ("train/loss", "rollout/ep_rew_mean", "eval/score_luck_adjusted"):
+    for tag in ("train/loss", "rollout/ep_rew_mean", "eval/luck_adjusted_mean"):
         assert points(tmp_path, tag) == points(folder, tag)
 
 
