@@ -4,6 +4,7 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,26 @@ OFFICIAL = get_ruleset("yahtzee")
 
 # Every environment id and every rule set.
 IDS = {name: f"{name.capitalize() if '-' not in name else 'Yahtzee'}-v0" for name in RULESETS}
+
+JOKERS = replace(
+    OFFICIAL,
+    name="jokers",
+    boxes=tuple(box for box in OFFICIAL.boxes if box.face or box.name in ("full_house", "yahtzee")),
+)
+"""A short game with jokers, extra bonuses and an upper bonus."""
+
+FOUR_BOXES = replace(
+    get_ruleset("yahtzee-single"),
+    name="four boxes",
+    boxes=tuple(
+        box
+        for box in get_ruleset("yahtzee-single").boxes
+        if box.name in ("fives", "sixes", "full_house", "chance")
+    ),
+    bonus_steps=((30, 35),),
+    five_alike_box=None,
+)
+"""A very short game."""
 
 JOKER_RULESETS = ("yahtzee", "yahtzee-free-joker", "yahtzee-upper-first", "yahtzee-strict")
 

@@ -153,7 +153,6 @@ def test_evaluate_with_exact_values(capsys, monkeypatch):
         ("evaluate random --games 1000000000000000", "games do not fit in memory"),
         ("evaluate pyproject.toml", "pyproject.toml is no agent file"),
         ("evaluate .", "the folder . holds no agent.npz"),
-        ("evaluate random --exact", "random is not deterministic"),
         ("evaluate", "required: POLICY"),
         ("play", "invalid choice: 'play'"),
         ("", "required: solve | advise | evaluate"),

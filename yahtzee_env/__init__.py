@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from yahtzee_env.envs import YahtzeeVectorEnv as YahtzeeVectorEnv
     from yahtzee_env.evaluation import compare as compare
     from yahtzee_env.evaluation import evaluate as evaluate
+    from yahtzee_env.evaluation import policy_solution as policy_solution
     from yahtzee_env.evaluation import policy_value as policy_value
     from yahtzee_env.family import RULESETS as RULESETS
     from yahtzee_env.family import get_ruleset as get_ruleset
@@ -42,6 +43,7 @@ _HOMES = {
     "solve": "solver",
     "load_policy": "policies",
     "evaluate": "evaluation",
+    "policy_solution": "evaluation",
     "policy_value": "evaluation",
     "compare": "evaluation",
 }

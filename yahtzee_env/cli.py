@@ -18,6 +18,7 @@ from yahtzee_env.family import RULESETS, get_ruleset
 from yahtzee_env.game import Positions, State, check_state
 from yahtzee_env.kernels import REROLLS
 from yahtzee_env.policies import AGENTS, POLICIES, Policy, load_policy
+from yahtzee_env.policies.stochastic import check_probabilities_known
 from yahtzee_env.report.layout import Table
 from yahtzee_env.report.terminal import Part, comparison_view, evaluation_view, show
 from yahtzee_env.rules import Ruleset
@@ -267,10 +268,7 @@ def _measured(policies: Sequence[Policy], size: tuple[Ruleset, int, int]) -> Rep
 
 def _exact_values(options: Any, policies: Sequence[Policy]) -> list[PolicyValue]:
     for policy in policies:
-        if not policy.deterministic:
-            options.error(
-                f"{policy.name} is not deterministic: only such a policy has exact values"
-            )
+        check_probabilities_known(policy)
     return [policy_value(policy, options.ruleset, _progress(policy.name)) for policy in policies]
 
 

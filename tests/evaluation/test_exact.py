@@ -1,29 +1,19 @@
 """Exact values of policies."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import plain
 import pytest
-from helpers import N_HOLDS, first_legal
+from helpers import FOUR_BOXES, JOKERS, N_HOLDS, first_legal
 
-from yahtzee_env import evaluate, get_ruleset, policy_value, solve
-from yahtzee_env.policies import FunctionPolicy
+from yahtzee_env import evaluate, policy_value, solve
+from yahtzee_env.policies import FunctionPolicy, RandomPolicy
+from yahtzee_env.solver.returns import MOST_LUMPED
 
 GREEDY_TURN = 217.3859
 """The exact expected score of greedy-turn under the official rules."""
-
-FOUR_BOXES = replace(
-    get_ruleset("yahtzee-single"),
-    name="four boxes",
-    boxes=tuple(
-        box
-        for box in get_ruleset("yahtzee-single").boxes
-        if box.name in ("fives", "sixes", "full_house", "chance")
-    ),
-    bonus_steps=((30, 35),),
-    five_alike_box=None,
-)
 
 
 def always_ones(observations, masks):
@@ -52,16 +42,19 @@ def test_the_exact_value_by_listing_all_dice():
         FOUR_BOXES, name="two boxes", boxes=FOUR_BOXES.boxes[1:3], bonus_steps=((18, 35),)
     )
     assert rules.box_names == ("sixes", "full_house")
-    mean = square = 0.0
+    expected = Counter()
     for first, p in plain.throws(5).items():
         for second, q in plain.throws(5).items():
-            score = greedy_score(first, second)
-            mean += p * q * score
-            square += p * q * score**2
-    exact = policy_value("greedy-no-reroll", rules)
+            expected[greedy_score(first, second)] += p * q
+    mean = sum(p * score for score, p in expected.items())
+    square = sum(p * score**2 for score, p in expected.items())
+    exact = policy_value("greedy-no-reroll", rules, distribution=True)
     assert exact.mean == pytest.approx(mean, abs=1e-10)
     assert exact.std == pytest.approx(np.sqrt(square - mean**2), abs=1e-9)
     assert exact.cards == 1 + 6 + 1 - 2
+    found = zip(exact.distribution.values.tolist(), exact.distribution.probabilities, strict=True)
+    assert {score: p for score, p in found if p > 0} == pytest.approx(expected, abs=1e-12)
+    assert exact.distribution.lumped == 0
 
 
 def greedy_score(first, second):
@@ -76,11 +69,60 @@ def greedy_score(first, second):
     return sixes + pays(second)[1] if sixes >= full else full + pays(second)[0]
 
 
-def test_only_deterministic_policies_have_exact_values():
-    with pytest.raises(ValueError, match="random is not deterministic"):
-        policy_value("random", "yacht")
-    with pytest.raises(ValueError, match="not deterministic"):
+@pytest.mark.parametrize(
+    ("policy", "ruleset"), [("random", FOUR_BOXES), ("greedy-turn", JOKERS), ("optimal", JOKERS)]
+)
+def test_the_distribution_has_the_moments_of_the_value(policy, ruleset):
+    exact = policy_value(policy, ruleset, distribution=True)
+    assert exact.distribution.mean == pytest.approx(exact.mean, abs=1e-9)
+    assert exact.distribution.std == pytest.approx(exact.std, abs=1e-9)
+    assert exact.distribution.probabilities.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_two_ways_to_the_distribution_of_perfect_play():
+    forward = policy_value("optimal", JOKERS, distribution=True).distribution
+    backward = solve(JOKERS, cache=False).start_distribution
+    assert [forward.at_least(t) for t in range(0, 500, 7)] == pytest.approx(
+        [backward.at_least(t) for t in range(0, 500, 7)], abs=MOST_LUMPED
+    )
+
+
+def test_the_exact_value_of_a_policy_that_draws_its_actions():
+    exact = policy_value("random", FOUR_BOXES)
+    result = evaluate("random", FOUR_BOXES, games=4000, seed=1)
+    assert abs(result.luck_adjusted_mean - exact.mean) < 4 * result.luck_adjusted_sem
+    assert result.std == pytest.approx(exact.std, rel=0.1)
+
+
+def test_what_has_no_exact_value_is_refused():
+    with pytest.raises(ValueError, match="function is neither deterministic nor has a method"):
         policy_value(FunctionPolicy(first_legal, deterministic=False), "yacht")
+
+
+class Wrong(RandomPolicy):
+    """Gives probabilities that are none."""
+
+    name = "wrong"
+
+    def __init__(self, change):
+        self.change = change
+
+    def probabilities(self, positions):
+        probabilities = super().probabilities(positions)
+        return self.change(probabilities)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p / 2, "the probabilities of wrong sum to 0.5 in a position, not to 1"),
+        (lambda p: p[:, ::-1], "a negative probability, or one to an illegal action"),
+        (lambda p: -p, "a negative probability"),
+    ],
+)
+def test_wrong_probabilities_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        policy_value(Wrong(change), FOUR_BOXES)
 
 
 def test_an_illegal_action_has_no_exact_value():

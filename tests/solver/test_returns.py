@@ -1,11 +1,9 @@
 """Distributions of the points to come, against lists of all dice and against the values."""
 
-from dataclasses import replace
-
 import numpy as np
 import plain
 import pytest
-from helpers import OFFICIAL, as_games, random_positions
+from helpers import JOKERS, as_games, random_positions
 
 from yahtzee_env import Box, Ruleset, State, get_ruleset, solve
 from yahtzee_env.dice import N_ROLLS, ROLLS
@@ -81,13 +79,6 @@ def test_distributions_by_listing_all_dice(filled):
             state = State(tuple(ROLLS[roll].tolist()), rolls_left, card)
             found = solution.score_distribution(state)
             np.testing.assert_allclose(dense(found), expected[rolls_left][roll], rtol=0, atol=1e-6)
-
-
-JOKERS = replace(
-    OFFICIAL,
-    name="jokers",
-    boxes=tuple(box for box in OFFICIAL.boxes if box.face or box.name in ("full_house", "yahtzee")),
-)
 
 
 def test_distributions_agree_with_values_and_with_each_other():

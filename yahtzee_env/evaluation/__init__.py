@@ -6,6 +6,7 @@ from yahtzee_env.evaluation.intervals import SampleMean
 from yahtzee_env.evaluation.measure import evaluate
 from yahtzee_env.evaluation.metrics import METRICS, Metric, measurements, metric_texts
 from yahtzee_env.evaluation.result import Evaluation
+from yahtzee_env.evaluation.value_function import PolicySolution, policy_solution
 
 __all__ = [
     "METRICS",
@@ -13,11 +14,13 @@ __all__ = [
     "Difference",
     "Evaluation",
     "Metric",
+    "PolicySolution",
     "PolicyValue",
     "SampleMean",
     "compare",
     "evaluate",
     "measurements",
     "metric_texts",
+    "policy_solution",
     "policy_value",
 ]

@@ -31,3 +31,15 @@ class Policy(Protocol):
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: a legal action for each of n positions, none of them a finished game."""
         ...
+
+
+@runtime_checkable
+class StochasticPolicy(Policy, Protocol):
+    """A policy that draws its actions and says with which probabilities.
+
+    Whoever gives the probabilities has exact values, as deterministic policies have.
+    """
+
+    def probabilities(self, positions: Positions) -> NDArray[np.float64]:
+        """(n, actions) float64: the probability of each action, 0 for illegal ones."""
+        ...

@@ -22,6 +22,12 @@ class RandomPolicy:
         """(n,) int64: a random legal action of each game."""
         return positions.random_actions(rng)
 
+    def probabilities(self, positions: Positions) -> NDArray[np.float64]:
+        """(n, actions) float64: equal shares for the legal actions."""
+        masks = positions.masks()
+        shares: NDArray[np.float64] = masks / masks.sum(axis=1, keepdims=True)
+        return shares
+
 
 class GreedyNoRerollPolicy:
     """Fills at once the box that pays most now, the first of equal ones."""

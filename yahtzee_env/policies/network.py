@@ -138,18 +138,26 @@ class NetworkPolicy:
         Raises:
             ValueError: for positions of another rule set.
         """
+        actions: NDArray[np.int64] = self.legal_outputs(positions).argmax(axis=1)
+        return actions
+
+    def legal_outputs(self, positions: Positions) -> Floats:
+        """(n, actions) float32: the network's outputs, minus infinity for illegal actions.
+
+        Raises:
+            ValueError: for positions of another rule set.
+        """
         if positions.ruleset != self.ruleset:
             raise ValueError(
                 f"{self.name} was trained for the rule set {self.ruleset.name!r} "
                 f"and cannot play {positions.ruleset.name!r}"
             )
         observations, masks = positions.observe()
-        actions = np.empty(len(positions), np.int64)
+        outputs = np.full(masks.shape, -np.inf, np.float32)
         for begin in range(0, len(positions), _ROWS):
             rows = slice(begin, begin + _ROWS)
-            outputs = np.where(masks[rows], self.outputs(observations[rows]), -np.inf)
-            actions[rows] = outputs.argmax(axis=1)
-        return actions
+            np.copyto(outputs[rows], self.outputs(observations[rows]), where=masks[rows] > 0)
+        return outputs
 
     def save(self, path: Path) -> None:
         """Write the agent to a file, all or nothing."""

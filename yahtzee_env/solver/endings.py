@@ -23,7 +23,7 @@ from yahtzee_env.dice import (
     ONE_DIE_MORE,
 )
 from yahtzee_env.jit import kernel
-from yahtzee_env.kernels import REROLLS
+from yahtzee_env.kernels import REROLLS, placed
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.turn import PAIRS, place_in_lane
 
@@ -79,15 +79,15 @@ def optimal_choices(rules, outcomes, future, card, block, best, boxes, choices):
     place_in_lane(rules, outcomes, future, filled, five_scored, upper, block, 0, boxes)
     choices[0] = N_KEEPS + boxes
     for rolls_left in range(1, REROLLS + 1):
-        _expect(block)
-        _choose(block, best)
+        expect_lane(block)
+        _choose_lane(block, best)
         for roll in range(N_ROLLS):
             choice = best[N_PARTIAL_KEEPS + roll]
             choices[rolls_left, roll] = choice if choice < N_PARTIAL_KEEPS else choices[0, roll]
 
 
 @kernel
-def _expect(block):
+def expect_lane(block):
     """`turn.expect` for one lane, with the additions in the same order."""
     for keep in range(N_PARTIAL_KEEPS - 1, -1, -1):
         more = ONE_DIE_MORE[keep]
@@ -97,7 +97,7 @@ def _expect(block):
 
 
 @kernel
-def _choose(block, best):
+def _choose_lane(block, best):
     """`turn.choose` for one lane; also writes which keep is best, the first of equal ones."""
     for keep in range(N_KEEPS):
         best[keep] = keep
@@ -113,18 +113,34 @@ def _choose(block, best):
 def carry_choices(choices, rolls_left, chances, kept, endings, ended):
     """Carry the chances of the rolls, (252,), through the choices to the end of the turn.
 
-    Adds the chance of each ending to `ended`; `chances` is used up, `kept` is scratch of 462.
+    `choices` holds one choice for each number of rolls left and each roll, (3, 252) int64, or the
+    probability of each action, (3, 252, actions) float64. Adds the chance of each ending to
+    `ended`; `chances` is used up, `kept` is scratch of 462.
     """
     for left in range(rolls_left, -1, -1):
         kept[:] = 0.0
         for roll in range(N_ROLLS):
-            choice = choices[left, roll]
-            if choice < N_KEEPS:
-                kept[choice] += chances[roll]
-            else:
-                ended[endings.number[choice - N_KEEPS, roll]] += chances[roll]
+            if chances[roll] > 0.0:
+                _choose_with(choices, left, roll, chances[roll], kept, endings, ended)
         if left > 0:
             throw(kept, chances)
+
+
+@kernel
+def _choose_with(choices, rolls_left, roll, chance, kept, endings, ended):
+    # The branch is decided when the kernel is compiled.
+    if choices.ndim == 2:
+        choice = choices[rolls_left, roll]
+        if choice < N_KEEPS:
+            kept[choice] += chance
+        else:
+            ended[endings.number[choice - N_KEEPS, roll]] += chance
+    else:
+        probabilities = choices[rolls_left, roll]
+        for hold in range(N_HOLDS):
+            kept[KEEP_INDEX[roll, hold]] += chance * probabilities[hold]
+        for box in range(len(probabilities) - N_HOLDS):
+            ended[endings.number[box, roll]] += chance * probabilities[N_HOLDS + box]
 
 
 @kernel
@@ -149,3 +165,15 @@ def throw(kept, chances):
             for more in ONE_DIE_MORE[keep]:
                 kept[more] += part
     chances[:] = kept[N_PARTIAL_KEEPS:]
+
+
+@kernel
+def next_card(rules, endings, ending, card, last):
+    """What an ending does on a card: points in the box, points gained in all, the next card.
+
+    `last` is the upper total from which on all are alike.
+    """
+    filled, five_scored, upper = card
+    roll, box = endings.roll[ending], endings.box[ending]
+    points, gained, upper, five_scored = placed(rules, filled, five_scored, upper, roll, box)
+    return points, gained, (filled | 1 << box, five_scored, min(upper, last))

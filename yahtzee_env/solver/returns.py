@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import N_KEEPS, N_ROLLS, ROLL_PROBABILITIES
 from yahtzee_env.jit import kernel
-from yahtzee_env.kernels import REROLLS, is_over, placed
+from yahtzee_env.kernels import REROLLS, is_over
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver.distribution import Distribution
 from yahtzee_env.solver.endings import (
@@ -28,6 +28,7 @@ from yahtzee_env.solver.endings import (
     carry_choices,
     choice_number,
     end_after,
+    next_card,
     optimal_choices,
 )
 from yahtzee_env.solver.rows import card_rows
@@ -244,15 +245,6 @@ def _mix_cards(cards, compiled, outcomes, endings, values, row_of_card, after, n
 
 
 @kernel
-def next_card(rules, endings, ending, card, last):
-    """The points that an ending gains on a card, and the card it leaves."""
-    filled, five_scored, upper = card
-    roll, box = endings.roll[ending], endings.box[ending]
-    _, gained, upper, five_scored = placed(rules, filled, five_scored, upper, roll, box)
-    return gained, (filled | 1 << box, five_scored, min(upper, last))
-
-
-@kernel
 def mix_endings(rules, endings, ended, card, row_of_card, after):
     """The distribution of the points to come from the chances of the endings of a turn.
 
@@ -263,7 +255,7 @@ def mix_endings(rules, endings, ended, card, row_of_card, after):
     low, high = np.int64(2**40), np.int64(-1)
     for ending in range(len(ended)):
         if ended[ending] > 0.0:
-            gained, next_one = next_card(rules, endings, ending, card, last)
+            _, gained, next_one = next_card(rules, endings, ending, card, last)
             row = row_of_card[next_one]
             start = after.first[row] + gained
             low = min(low, start)
@@ -273,7 +265,7 @@ def mix_endings(rules, endings, ended, card, row_of_card, after):
     for ending in range(len(ended)):
         chance = ended[ending]
         if chance > 0.0:
-            gained, next_one = next_card(rules, endings, ending, card, last)
+            _, gained, next_one = next_card(rules, endings, ending, card, last)
             row = row_of_card[next_one]
             start = after.first[row] + gained - low
             _add(

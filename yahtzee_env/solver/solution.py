@@ -20,16 +20,17 @@ from yahtzee_env.solver.moments import score_variance
 from yahtzee_env.solver.returns import Layer, Returns, return_layers
 from yahtzee_env.solver.sweep import card_shape, reachable_cards, sweep
 from yahtzee_env.solver.turn import Outcomes
+from yahtzee_env.solver.values import PositionValues
 
 RETURNS = "returns"
 """The kind of the files of distributions in the cache folder."""
 
 
-class Solution:
+class Solution(PositionValues):
     """Optimal play of one rule set, exact to float64 rounding (about 1e-11 points).
 
-    Values are expected points still to come, bonuses included. The methods take one `State`, or
-    `Positions` (such as `Games`) and then return arrays with a row or value for each.
+    The value of an action is the expectation of the points still to come, bonuses included, when
+    play is optimal after it.
 
     Attributes:
         ruleset: the rules.
@@ -46,7 +47,7 @@ class Solution:
     def __init__(
         self, ruleset: Ruleset, card_values: NDArray[np.float64], cache: bool = False
     ) -> None:
-        self.ruleset = ruleset
+        super().__init__(ruleset)
         self.card_values = card_values
         self._cache = cache
         self._outcomes = Outcomes.of(ruleset)
@@ -75,59 +76,8 @@ class Solution:
         """The share of all cards that can occur."""
         return float(1.0 - np.isnan(self.card_values).mean())
 
-    @overload
-    def action_values(self, position: State) -> NDArray[np.float64]: ...
-    @overload
-    def action_values(self, position: Positions) -> NDArray[np.float64]: ...
-    def action_values(self, position: State | Positions) -> NDArray[np.float64]:
-        """The points to come when an action is taken and play is optimal from then on.
-
-        Returns:
-            float64, one value for each action code, (actions,) or (n, actions); NaN where illegal.
-
-        Raises:
-            ValueError: for a state that cannot occur, or games of other rules.
-        """
-        if isinstance(position, State):
-            one = Positions.of(self.ruleset, position)
-            values: NDArray[np.float64] = self.action_values(one)[0]
-            return values
-        self._check(position)
-        return action_values(position, self._outcomes, self.card_values)
-
-    @overload
-    def state_value(self, position: State) -> float: ...
-    @overload
-    def state_value(self, position: Positions) -> NDArray[np.float64]: ...
-    def state_value(self, position: State | Positions) -> float | NDArray[np.float64]:
-        """The points to come under optimal play; 0 when the game is over.
-
-        Raises:
-            ValueError: for a state that cannot occur, or games of other rules.
-        """
-        if isinstance(position, State):
-            return float(self.state_value(Positions.of(self.ruleset, position))[0])
-        values = np.zeros(len(position))
-        running = ~position.over
-        values[running] = np.nanmax(self.action_values(position)[running], axis=1, initial=0.0)
-        return values
-
-    @overload
-    def best_action(self, position: State) -> int: ...
-    @overload
-    def best_action(self, position: Positions) -> NDArray[np.int64]: ...
-    def best_action(self, position: State | Positions) -> int | NDArray[np.int64]:
-        """The action with the highest value, the first of equal ones.
-
-        Raises:
-            ValueError: for a state that cannot occur or a finished game, or games of other rules.
-        """
-        if isinstance(position, State):
-            return int(self.best_action(Positions.of(self.ruleset, position))[0])
-        if position.over.any():
-            raise ValueError("a finished game has no best action")
-        best: NDArray[np.int64] = np.nanargmax(self.action_values(position), axis=1)
-        return best
+    def _action_values(self, positions: Positions) -> NDArray[np.float64]:
+        return action_values(positions, self._outcomes, self.card_values)
 
     def returns(self, progress: Callable[[float], None] | None = None) -> Returns:
         """The distributions of all cards, which the methods below use.
@@ -164,11 +114,9 @@ class Solution:
         Raises:
             ValueError: for a state that cannot occur, or games of other rules.
         """
-        if isinstance(position, State):
-            return self.score_distribution(Positions.of(self.ruleset, position))[0]
-        self._check(position)
         returns = self.returns()
-        return [returns.of_position(game) for game in position.records]
+        found = [returns.of_position(game) for game in self._positions(position).records]
+        return found[0] if isinstance(position, State) else found
 
     @overload
     def return_distributions(self, position: State) -> dict[int, Distribution]: ...
@@ -184,21 +132,12 @@ class Solution:
         Raises:
             ValueError: for a state that cannot occur, or games of other rules.
         """
-        if isinstance(position, State):
-            return self.return_distributions(Positions.of(self.ruleset, position))[0]
-        self._check(position)
-        returns = self.returns()
-        return [
+        returns, positions = self.returns(), self._positions(position)
+        found = [
             returns.of_actions(game, np.flatnonzero(mask))
-            for game, mask in zip(position.records, position.masks(), strict=True)
+            for game, mask in zip(positions.records, positions.masks(), strict=True)
         ]
-
-    def _check(self, position: Positions) -> None:
-        if position.ruleset != self.ruleset:
-            raise ValueError(
-                f"this is the solution of {self.ruleset.name}, the games are of "
-                f"{position.ruleset.name}"
-            )
+        return found[0] if isinstance(position, State) else found
 
 
 def solve(ruleset: str | Ruleset = "yahtzee", cache: bool = True) -> Solution:
