@@ -197,7 +197,7 @@ def test_opponents_are_the_others_in_turn_order_without_their_dice() -> None:
         match.play(N_HOLDS + match.seat)  # each seat fills a box of its own number
     assert [card["filled"] for card in match.opponents(0)] == [0b010, 0b100]
     assert [card["filled"] for card in match.opponents(2)] == [0b001, 0b010]
-    assert not {"roll", "rolls_left", "rng"} & set(CARD.names)
+    assert not {"roll", "rolls_left", "rngs"} & set(CARD.names)
     assert match.opponents(0).base is None
 
 
