@@ -49,6 +49,26 @@ FOUR_BOXES = replace(
 JOKER_RULESETS = ("yahtzee", "yahtzee-free-joker", "yahtzee-upper-first", "yahtzee-strict")
 
 
+# Rule sets unlike those of the package: without upper boxes, and with three of them.
+HANDS_ONLY = Ruleset(
+    "hands-only",
+    (
+        Box.of("all_odd", lambda counts: 25 if counts[0] + counts[2] + counts[4] == 5 else 0),
+        Box.of("low", lambda counts: 30 - sum(f * n for f, n in enumerate(counts, start=1))),
+        Box.of("nothing", lambda counts: 0),
+    ),
+)
+FEW_UPPER = Ruleset(
+    "few-upper",
+    (*OFFICIAL.boxes[3:6], *OFFICIAL.boxes[8:12]),
+    bonus_steps=((20, 10), (45, 60)),
+    five_alike_box="yahtzee",
+    extra_bonus=30,
+    fill_order="upper_first",
+)
+CUSTOM = (HANDS_ONLY, FEW_UPPER)
+
+
 def cases(file: str) -> dict[str, Any]:
     """The content of a case file."""
     return json.loads((CASES / file).read_text())

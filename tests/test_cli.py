@@ -147,7 +147,7 @@ def test_evaluate_with_exact_values(capsys, monkeypatch):
         ("advise --dice 3 3 3 3 1 --ruleset yahtzee-upper-first --filled chance=9", "while ones"),
         ("advise --dice 3 3 3 3 1 --top 0", "'0' is not a whole number of at least 1"),
         ("solve --ruleset yathzee", "unknown rule set 'yathzee'; there are yahtzee, "),
-        ("evaluate best", "unknown policy 'best'; there are random, "),
+        ("evaluate best", "unknown policy 'best': choose from random, "),
         ("evaluate random --games 1", "'1' is not a whole number of at least 2"),
         ("evaluate random --seed -1", "'-1' is not a whole number of at least 0"),
         ("evaluate random --games 1000000000000000", "games do not fit in memory"),

@@ -237,7 +237,7 @@ def test_an_array_that_claims_to_be_huge_is_refused(saved):
 
 
 def test_unknown_names_are_refused_with_those_there_are():
-    with pytest.raises(ValueError, match=r"unknown policy 'nobody'; there are random, .*optimal"):
+    with pytest.raises(ValueError, match=r"unknown policy 'nobody': choose from random, .*optimal"):
         load_policy("nobody")
     with pytest.raises(ValueError, match=r"holds no agent.npz"):
         load_policy("tests")

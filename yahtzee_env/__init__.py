@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from yahtzee_env.game import State as State
     from yahtzee_env.observation import observation_names as observation_names
     from yahtzee_env.policies import load_policy as load_policy
+    from yahtzee_env.policies import register_policy as register_policy
     from yahtzee_env.rules import Box as Box
     from yahtzee_env.rules import Ruleset as Ruleset
     from yahtzee_env.solver import solve as solve
@@ -42,6 +43,7 @@ _HOMES = {
     "score": "family",
     "solve": "solver",
     "load_policy": "policies",
+    "register_policy": "policies",
     "evaluate": "evaluation",
     "policy_solution": "evaluation",
     "policy_value": "evaluation",

@@ -1,11 +1,11 @@
-"""Who plays: the protocol, hand-made players, the optimal one, trained agents, adapters."""
+"""Who plays: the protocol, baselines, optimal play, trained agents, adapters, the registry."""
 
 from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy
 from yahtzee_env.policies.base import Policy, StochasticPolicy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import CardValuePolicy, OptimalPolicy
 from yahtzee_env.policies.network import NetworkPolicy
-from yahtzee_env.policies.registry import AGENTS, POLICIES, as_policy, load_policy
+from yahtzee_env.policies.registry import AGENTS, POLICIES, as_policy, load_policy, register_policy
 from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
 from yahtzee_env.policies.stochastic import EpsilonGreedyPolicy, MixturePolicy, SoftmaxPolicy
 from yahtzee_env.policies.strategist import StrategistPolicy
@@ -30,4 +30,5 @@ __all__ = [
     "StrategistPolicy",
     "as_policy",
     "load_policy",
+    "register_policy",
 ]

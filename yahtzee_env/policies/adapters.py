@@ -128,7 +128,7 @@ def _as_actions(actions: Any, n: int) -> NDArray[np.int64]:
     chosen: NDArray[Any] = np.asarray(actions)
     if chosen.shape != (n,) or chosen.dtype.kind not in "iu":
         raise ValueError(
-            f"a policy must return {n} whole numbers, one a game, "
+            f"a policy must return {n} whole numbers, one per game, "
             f"not {chosen.dtype} of shape {chosen.shape}"
         )
     return chosen.astype(np.int64)

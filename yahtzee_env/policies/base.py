@@ -12,10 +12,13 @@ from yahtzee_env.game import Positions
 
 @runtime_checkable
 class Policy(Protocol):
-    """Chooses actions; the same for positions that differ in nothing but the score so far.
+    """Chooses actions by positions alone: any object with `act`, `name` and `deterministic`.
 
-    A policy sees positions and not the generators of their dice. To look ahead it can throw dice
-    of its own, `positions.branches(n, rng)`.
+    A policy keeps no memory of earlier calls: finished games leave the batch, so the rows of two
+    calls are different games. Positions that differ only in the score so far get the same choice.
+
+    A policy does not see the generators of the dice. To look ahead it can throw dice of its own,
+    `positions.branches(n, rng)`.
     """
 
     @property
@@ -25,7 +28,7 @@ class Policy(Protocol):
 
     @property
     def deterministic(self) -> bool:
-        """Whether it ignores the generator and always chooses alike."""
+        """Whether it always makes the same choice, without the generator."""
         ...
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Hand-made players, the simplest first."""
+"""Simple baselines, the weakest first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RandomPolicy:
     deterministic = False
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
-        """(n,) int64: a random legal action of each game."""
+        """(n,) int64: a random legal action for each position."""
         return positions.random_actions(rng)
 
     def probabilities(self, positions: Positions) -> NDArray[np.float64]:
@@ -30,22 +30,22 @@ class RandomPolicy:
 
 
 class GreedyNoRerollPolicy:
-    """Fills at once the box that pays most now, the first of equal ones."""
+    """Never rerolls: fills the box that pays most now, the first of equal ones."""
 
     name = "greedy-no-reroll"
     deterministic = True
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
-        """(n,) int64: the box action of each game."""
+        """(n,) int64: the box action for each position."""
         boxes: NDArray[np.int64] = np.argmax(positions.payments(), axis=1)
         return N_HOLDS + boxes
 
 
 class GreedyTurnPolicy(CardValuePolicy):
-    """Maximises the expected points of this turn, exactly, and gives the later ones no thought."""
+    """Maximises the expected points of the current turn exactly, and ignores later turns."""
 
     name = "greedy-turn"
 
     def card_values(self, ruleset: Ruleset) -> NDArray[np.float64]:
-        """Nothing is worth anything after this turn."""
+        """Zeros: no card has a value after this turn."""
         return np.zeros(card_shape(ruleset))

@@ -1,8 +1,8 @@
-"""Players that look one turn ahead, exactly, by an opinion of what each card is worth then."""
+"""Players that look one turn ahead exactly, given a value of each card at the end of the turn."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +15,31 @@ from yahtzee_env.solver.turn import Outcomes
 
 
 class CardValuePolicy:
-    """Maximises the points of this turn plus `card_values` of the card it leaves.
+    """Maximises the points of this turn plus `card_values` of the resulting card.
 
-    With the true values this is optimal play. A worth must not fall when points are added to a
-    box: ``points + worth(with them) >= worth(with 0)``.
+    With the true values this is optimal play. Points must not make a card worse:
+    ``points + value(with them) >= value(with 0)``.
     """
 
     name: str
     deterministic = True
 
     def __init__(self) -> None:
-        self._tables = lru_cache(maxsize=8)(self._build)
+        self._prepared: dict[Ruleset, tuple[Outcomes, NDArray[np.float64]]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_prepared": {}}
 
     def card_values(self, ruleset: Ruleset) -> NDArray[np.float64]:
-        """What each card is worth, float64 of `sweep.card_shape`."""
+        """The value of each card, float64 of `sweep.card_shape`."""
         raise NotImplementedError
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: the best action of each game, the first of equal ones."""
-        return best_actions(positions, *self._tables(positions.ruleset))
-
-    def _build(self, ruleset: Ruleset) -> tuple[Outcomes, NDArray[np.float64]]:
-        return Outcomes.of(ruleset), self.card_values(ruleset)
+        ruleset = positions.ruleset
+        if ruleset not in self._prepared:
+            self._prepared[ruleset] = Outcomes.of(ruleset), self.card_values(ruleset)
+        return best_actions(positions, *self._prepared[ruleset])
 
 
 class OptimalPolicy(CardValuePolicy):

@@ -1,4 +1,4 @@
-"""Chances of one throw and of one turn, for players that reckon box by box."""
+"""Chances of one throw and of one turn, for heuristics that treat each box by itself."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def _throw_chances() -> NDArray[np.float64]:
 
 
 THROW_CHANCES = _throw_chances()
-"""(462, 252) float64: the chance that throwing the other dice to a keep gives each roll."""
+"""(462, 252) float64: the chance of each roll after throwing the dice that are not kept."""
 
 
 def turn_points(scores: Sequence[int]) -> NDArray[np.float64]:
-    """The chances of 0, 1, 2, ... points when one turn is played for the mean of a box alone.
+    """The chances of 0, 1, 2, ... points when one turn maximises the expectation of one box.
 
     Args:
         scores: what the box pays for each of the 252 rolls.
@@ -51,11 +51,11 @@ def turn_points(scores: Sequence[int]) -> NDArray[np.float64]:
 
 
 def best_of(chances: NDArray[np.float64], tries: float) -> NDArray[np.float64]:
-    """The chances of 0, 1, 2, ... points as the best of several tries, not always a whole number.
+    """The chances of 0, 1, 2, ... points in the best of several tries.
 
     Args:
         chances: of 0, 1, 2, ... points in one try.
-        tries: how many, at least 1.
+        tries: how many, at least 1, not necessarily a whole number.
     """
     at_most = np.cumsum(chances).clip(max=1.0) ** tries
     at_most[-1] = 1.0

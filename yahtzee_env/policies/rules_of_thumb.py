@@ -1,4 +1,4 @@
-"""A player of rules of thumb: what a sensible person does without working out expectations."""
+"""A heuristic of simple rules, as a sensible person plays without computing expectations."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ from yahtzee_env.policies.odds import THROW_CHANCES
 from yahtzee_env.rules import Box, Ruleset
 
 PAR_DICE = 3
-"""Dice of its face that an upper box should get."""
+"""Dice of its face that are a good result in an upper box."""
 
 USUAL_DICE = 2
-"""Dice of its face that an upper box gets without effort."""
+"""Dice of its face that are a usual result in an upper box."""
 
 GOOD_HAND = 0.75
-"""The quantile of what a lower box pays, zeros aside, that counts as a good hand in it."""
+"""The quantile of the points above 0 of a lower box that counts as a good hand in it."""
 
 WITHIN_REACH = 1 / 3
-"""The chance of one throw from which on a hand is worth going for: two faces of one die."""
+"""The least chance of one throw at which to try for a hand: two faces of one die."""
 
 HIGH_FACE = 4
 """The lowest face worth keeping for a box that every roll fills."""
 
 _TINY = 1e-9
-"""Chances that differ by less are equal."""
+"""Chances that differ by less count as equal."""
 
 
 class RulesOfThumbPolicy:
-    """Goes by what a box usually brings and by what one throw may make.
+    """Compares boxes with their usual points, and keeps dice by what one throw can make.
 
-    Which box: the one whose points are most above what it usually brings. An upper box usually
-    brings two of its face. Three or more earn their share of the upper bonus on top; fewer lose
-    the share of those that are missing. A lower box usually brings a good hand of its kind times
-    the chance of such a hand in three throws, taken as the cube root of that in one throw. So a
-    poor roll goes where little is lost: to the ones, or as a zero to a box that is seldom made.
+    It fills the box whose points are furthest above its usual points. The usual points of an upper
+    box are two of its face. Three or more add their share of the upper bonus; fewer subtract the
+    share of the missing ones. The usual points of a lower box are those of a good hand times its
+    chance in three throws, taken as the cube root of the chance in one throw. So a poor roll goes
+    where little is lost: to the ones, or as a zero to a box that is rarely made.
 
-    Which dice to keep while there are rerolls, by the first rule that applies:
+    While rerolls are left, it keeps dice by the first rule that applies:
 
-    1. A hand that is made and that a throw may break: none is thrown, its box is filled. So with
-       five alike that bring more than usual.
-    2. Three or more alike that an open box collects: these.
-    3. A hand that one throw makes with a chance of one in three, such as four to an open straight
-       or two pairs for a full house: the dice for the best such hand.
-    4. The most numerous face that an open box collects, an open upper box's before others, the
-       higher before the lower.
-    5. The dice that most likely make a hand with one throw; where no hand is open, the high dice.
+    1. A made hand that a throw could break: it fills the box. The same with five of a kind that
+       pays more than usual.
+    2. Three or more of a face that an open box collects: these dice.
+    3. A hand that one throw makes with a chance of at least one in three, such as an open straight
+       with four dice or a full house with two pairs: the dice for the best such hand.
+    4. The most frequent face that an open box collects; on equal counts that of an open upper box,
+       then the higher face.
+    5. The dice that most likely make a hand with one throw; if no hand is open, the high dice.
     """
 
     name = "rules-of-thumb"
     deterministic = True
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
-        """(n,) int64: the action of each game."""
+        """(n,) int64: an action for each position."""
         actions = np.empty(len(positions), np.int64)
         thumb = _thumb(positions.ruleset)
         _choose(positions.compiled, thumb, positions.records, positions.payments(), actions)
@@ -77,19 +77,19 @@ class RulesOfThumbPolicy:
 
 
 class _Thumb(NamedTuple):
-    """What the rules of thumb look up in a rule set.
+    """What the heuristic precomputes for a rule set.
 
     Attributes:
-        usual: (boxes,) float64, the points that a box usually brings.
-        gain: (boxes,) float64, what a good hand brings above that; -inf for upper boxes, and for
-            boxes that every roll fills.
-        share: (252, boxes) float64, the share of the upper bonus that a roll earns or loses.
-        breaks: (252, boxes) bool, whether the box's hand is made and no throw leaves it safe.
+        usual: (boxes,) float64, the usual points of a box.
+        gain: (boxes,) float64, the points of a good hand above that; -inf for upper boxes, and
+            for boxes in which every roll scores.
+        share: (252, boxes) float64, the share of the upper bonus that a roll adds or subtracts.
+        breaks: (252, boxes) bool, whether the box's hand is made and every throw could break it.
         reach: (252, boxes) float64, the best chance of the box's hand by one throw.
-        reach_hold: (252, boxes) int64, the hold that gives it.
+        reach_hold: (252, boxes) int64, the hold with that chance.
         alike_hold: (252, 6) int64, the hold that keeps all dice of a face.
         high_hold: (252,) int64, the hold that keeps the high dice.
-        collectors: (6,) int64, the set of boxes that are glad to have a face alike.
+        collectors: (6,) int64, the bit set of boxes that collect a face.
     """
 
     usual: NDArray[np.float64]
@@ -129,7 +129,7 @@ def _thumb(ruleset: Ruleset) -> _Thumb:
 
 
 def _good_points(box: Box) -> float:
-    """Three of its face for an upper box; what a good hand pays in a lower one."""
+    """Three of its face for an upper box; the points of a good hand for a lower one."""
     if box.face:
         return float(PAR_DICE * box.face)
     return float(np.quantile([points for points in box.scores if points] or [0], GOOD_HAND))
@@ -138,15 +138,15 @@ def _good_points(box: Box) -> float:
 def _bonus_share(
     ruleset: Ruleset, points: NDArray[np.int64], par: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What upper points add to the bonus from par on, and what is missing below it takes away."""
+    """The share of the bonus that points of at least par add, and lower points subtract."""
     bonus = sum(pays for _, pays in ruleset.bonus_steps) / max(ruleset.last_step, 1)
     return bonus * np.where(points >= par, points, points - par)
 
 
 def _reach(scores: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """(252, boxes) each: the best chance to be paid after one throw, and the hold for it.
+    """(252, boxes) each: the best chance to score after one throw, and the hold with that chance.
 
-    Of equal holds it is the one of the highest dice.
+    Of equal holds it is the one that keeps the highest dice.
     """
     pips = ROLLS.astype(np.int64) @ (np.arange(N_HOLDS) >> np.arange(N_DICE)[:, None] & 1)
     paid = (THROW_CHANCES @ (scores > 0).T)[KEEP_INDEX[:, :N_HOLDS]]
@@ -157,9 +157,9 @@ def _reach(scores: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.i
 
 
 def _holds_of(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The hold codes that keep some of the dice, the last axis; 31 for all of them.
+    """The hold codes that keep the marked dice (the last axis); 31 for all of them.
 
-    All dice of a face go together, so that the code is the legal one.
+    All dice of a face are marked alike, so the code is the legal one.
     """
     codes: NDArray[np.int64] = kept @ (1 << np.arange(kept.shape[-1]))
     return codes
@@ -181,7 +181,7 @@ def _choose(compiled, thumb, games, payments, actions):
 
 @kernel
 def _best_box(thumb, roll, payments):
-    """The box whose points are most above what it usually brings, and by how much."""
+    """The box whose points are furthest above its usual points, and by how much."""
     best, most = 0, -np.inf
     for box in range(len(payments)):
         above = payments[box] + thumb.share[roll, box] - thumb.usual[box]
@@ -222,7 +222,7 @@ def _face_to_collect(rules, thumb, roll, fillable):
 
 @kernel
 def _hands_to_throw_for(thumb, roll, fillable):
-    """The boxes of rules 3 and 5; -1 for none."""
+    """The boxes of rules 3 and 5; -1 if there is none."""
     near_box, likely_box, gain, reach = -1, -1, -np.inf, 0.0
     for box in range(len(thumb.gain)):
         if fillable >> box & 1 and thumb.gain[box] > -np.inf:

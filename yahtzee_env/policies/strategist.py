@@ -1,4 +1,4 @@
-"""A strong hand-made player: each open box is worth the best of a few tries at it."""
+"""A strong heuristic: the value of an open box is that of the best of a few tries at it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from yahtzee_env.rules import Box, Ruleset
 from yahtzee_env.solver.sweep import card_shape
 
 UPPER_TRIES = 0.15
-"""Further tries at an upper box that each turn beyond the first is good for."""
+"""Further tries at an upper box that each turn beyond the first counts for."""
 
 LOWER_TRIES = 0.2
 """The same for a lower box."""
 
 FIVE_ALIKE_TRIES = 0.5
-"""The same for a box that five alike alone fill: whoever collects a face tries for it as well."""
+"""The same for a box in which only five of a kind scores: collecting any face is a try at it."""
 
 
 class StrategistPolicy(CardValuePolicy):
-    """Looks one turn ahead, exactly, and judges the card that is left by three rules.
+    """Plays the current turn exactly, and values the card that it leaves by three rules.
 
-    - The last open box is worth what a turn played for it alone brings. With more turns to come a
-      box waits for a good one: it is worth the best of ``1 + rate * (turns - 1)`` such turns.
-    - The upper boxes, each the best of its tries, make a sum; the chance that it reaches a bonus
-      step, times what the step pays, is the worth of that step.
-    - Five alike come as often as tries at them succeed, and each one after the first earns the
-      extra bonus.
+    - The value of the last open box is that of a turn played for it alone. With more turns left, a
+      box can wait for a good one: its value is the best of ``1 + rate * (turns - 1)`` such turns.
+    - The upper total is the sum of the upper boxes, each the best of its tries. The value of a
+      bonus step is its points times the chance that the upper total reaches it.
+    - Five of a kind comes as often as tries at it succeed, and each after the first earns the extra
+      bonus.
 
-    It knows no optimal values. The only numbers set by hand are the three rates: round ones, chosen
-    by trying some against perfect play, by the points lost in a few thousand games of the official
-    rules first and of the other games of the family. Its exact `policy_value` is 253.35 of 254.59
-    under the official rules, and at least 99 % of the optimum under each of the others.
+    It uses no optimal values. Only the three rates are set by hand: round numbers, chosen by the
+    points lost against perfect play in a few thousand games, mainly of the official rules. Its
+    exact `policy_value` is 253.35 of 254.59 under the official rules, and at least 99 % of the
+    optimum under each of the others.
     """
 
     name = "strategist"
 
     def card_values(self, ruleset: Ruleset) -> NDArray[np.float64]:
-        """The worth of the open boxes, of the bonus steps ahead, and of extra bonuses."""
+        """The value of the open boxes, of the remaining bonus steps, and of extra bonuses."""
         is_open = _open_boxes(ruleset)
         turns = _turns(ruleset, is_open)
         worth = np.zeros(card_shape(ruleset))
@@ -52,7 +52,7 @@ class StrategistPolicy(CardValuePolicy):
 
 
 def _open_boxes(ruleset: Ruleset) -> NDArray[np.int64]:
-    """(cards, boxes): 1 for each open box of each set of filled ones."""
+    """(cards, boxes): 1 for each open box, by the set of filled boxes."""
     n_boxes = len(ruleset.boxes)
     filled = np.arange(1 << n_boxes)[:, None]
     is_open: NDArray[np.int64] = np.bitwise_and(~filled >> np.arange(n_boxes), 1)
@@ -60,7 +60,7 @@ def _open_boxes(ruleset: Ruleset) -> NDArray[np.int64]:
 
 
 def _turns(ruleset: Ruleset, is_open: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(cards, boxes): the turns to come that may fill a box, were it open; at least 1."""
+    """(cards, boxes): the turns left that could fill each box if it were open; at least 1."""
     groups = np.zeros(len(ruleset.boxes), np.int64)
     if ruleset.fill_order == "upper_first":
         groups[:] = [box.face is None for box in ruleset.boxes]
@@ -70,19 +70,19 @@ def _turns(ruleset: Ruleset, is_open: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rate(box: Box) -> float:
-    """The further tries at a box that each turn beyond the first is good for."""
+    """The further tries at a box that each turn beyond the first counts for."""
     if all(FIVE_ALIKE[np.flatnonzero(box.scores)]):
         return FIVE_ALIKE_TRIES
     return UPPER_TRIES if box.face else LOWER_TRIES
 
 
 def _tries(rate: float, turns: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How many tries some turns, at least 1, are good for."""
+    """The number of tries that some turns, at least 1, count for."""
     return 1.0 + rate * (turns.astype(np.float64) - 1.0)
 
 
 def _by_turns(ruleset: Ruleset, box: Box) -> list[NDArray[np.float64]]:
-    """For 0, 1, 2, ... turns, 0 read as 1, the chances of 0, 1, 2, ... points in a box."""
+    """For 0 (taken as 1), 1, 2, ... turns, the chances of 0, 1, 2, ... points in a box."""
     chances = turn_points(box.scores)
     turns = np.arange(len(ruleset.boxes) + 1).clip(min=1)
     return [best_of(chances, tries) for tries in _tries(_rate(box), turns).tolist()]
