@@ -5,12 +5,14 @@ import pickle
 from dataclasses import replace
 from itertools import product
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import reference_game as referee
 from helpers import cases
 
-from yahtzee_env import RULESETS, Box, Ruleset, get_ruleset, score
+from yahtzee_env import RULESETS, Box, Ruleset, evaluate, get_ruleset, score
+from yahtzee_env.__main__ import main
 from yahtzee_env.dice import ROLLS
 
 THROWS = list(product(range(1, 7), repeat=5))
@@ -117,10 +119,10 @@ def test_score_refuses_unknown_boxes_and_names_those_there_are(box):
         score((3, 3, 3, 3, 1), box)
 
 
-def test_unknown_rule_sets_are_refused_with_the_names_there_are():
-    with pytest.raises(ValueError, match=r"'yahtze'; there are yahtzee, .*kismet"):
+def test_unknown_rule_sets_are_refused_with_the_known_names():
+    with pytest.raises(ValueError, match=r"'yahtze': choose from yahtzee, .*kismet"):
         get_ruleset("yahtze")
-    with pytest.raises(TypeError, match="a name, a Ruleset or its dictionary"):
+    with pytest.raises(TypeError, match="a name, file, Ruleset or dictionary, not 3"):
         get_ruleset(3)
 
 
@@ -307,3 +309,52 @@ def test_the_named_rule_sets_all_differ():
 def test_dictionaries_that_are_no_rule_sets_are_refused(data):
     with pytest.raises(ValueError, match=r"rule set|joker must be one of"):
         Ruleset.from_dict(data)
+
+
+# Files.
+
+
+@pytest.fixture
+def house_file(tmp_path):
+    """A rule set of a user, in a JSON file."""
+    path = tmp_path / "house.json"
+    house = replace(get_ruleset("yacht"), name="house")
+    path.write_text(json.dumps(house.to_dict()), encoding="utf-8")
+    return path
+
+
+def test_a_json_file_goes_wherever_a_name_goes(house_file, capsys):
+    expected = replace(get_ruleset("yacht"), name="house")
+    for file in (house_file, str(house_file)):
+        assert get_ruleset(file) == expected
+    assert gym.make("Yacht-v0", ruleset=str(house_file)).unwrapped.action_space.n == 31 + 12
+    assert evaluate("greedy-turn", str(house_file), games=2).ruleset == "house"
+    assert main(["evaluate", "greedy-turn", "--games", "2", "--ruleset", str(house_file)]) == 0
+    assert "greedy-turn on house" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not a rule set: Expecting value"),
+        ("{", "is not a rule set: Expecting property name"),
+        ("[1]", "is not a rule set: not the dictionary of a rule set"),
+        ("{}", "is not a rule set: not the dictionary of a rule set: 'boxes'"),
+        ('{"name": "x", "boxes": []}', "is not a rule set: a rule set must have 1 to 16 boxes"),
+        ("\xff", "is not a rule set: 'utf-8' codec can't decode"),
+    ],
+)
+def test_a_file_that_is_not_a_rule_set_is_one_sentence(text, message, tmp_path):
+    path = tmp_path / "house.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=message) as error:
+        get_ruleset(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    with pytest.raises(ValueError, match=r"cannot read the rule set .*no\.json: No such file"):
+        get_ruleset(tmp_path / "no.json")
+    with pytest.raises(ValueError, match=r"cannot read the rule set .*: Is a directory"):
+        get_ruleset(tmp_path)

@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
             type=_checked(get_ruleset),
             default="yahtzee",
             metavar="NAME",
-            help=f"one of {', '.join(RULESETS)} (default: %(default)s)",
+            help=f"{', '.join(RULESETS)}, or a JSON file (default: %(default)s)",
         )
         return sub
 

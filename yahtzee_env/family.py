@@ -1,9 +1,12 @@
-"""The eight rule sets of the family, and rule sets by name; `docs/rules.md` has them in words."""
+"""The eight rule sets of the family, and rule sets by name or file; see also `docs/rules.md`."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from yahtzee_env.dice import COUNTS, roll_index
@@ -181,22 +184,38 @@ RULESETS: Mapping[str, Ruleset] = _build_rulesets()
 """The named rule sets, the official one first."""
 
 
-def get_ruleset(ruleset: str | Ruleset | Mapping[str, Any]) -> Ruleset:
-    """The rule set of a name, of a `Ruleset` itself, or of what `Ruleset.to_dict` gave.
+def get_ruleset(ruleset: str | os.PathLike[str] | Ruleset | Mapping[str, Any]) -> Ruleset:
+    """The rule set of a name, of a JSON file, of a dictionary, or a `Ruleset` itself.
+
+    Args:
+        ruleset: a key of `RULESETS`; the path of a file, "house.json", that holds the result of
+            `Ruleset.to_dict` as JSON; that result itself; or a `Ruleset`.
 
     Raises:
-        ValueError: for an unknown name or a dictionary that is no rule set.
+        ValueError: for an unknown name, or a file or a dictionary that is not a rule set.
         TypeError: for anything else.
     """
     if isinstance(ruleset, Ruleset):
         return ruleset
     if isinstance(ruleset, Mapping):
         return Ruleset.from_dict(ruleset)
-    if not isinstance(ruleset, str):
-        raise TypeError(f"a rule set is a name, a Ruleset or its dictionary, not {ruleset!r}")
+    if not isinstance(ruleset, str | os.PathLike):
+        raise TypeError(f"a rule set is a name, file, Ruleset or dictionary, not {ruleset!r}")
+    if isinstance(ruleset, os.PathLike) or ruleset.endswith(".json"):
+        return _read_ruleset(Path(ruleset))
     if ruleset not in RULESETS:
-        raise ValueError(f"unknown rule set {ruleset!r}; there are {', '.join(RULESETS)}")
+        known = ", ".join(RULESETS)
+        raise ValueError(f"unknown rule set {ruleset!r}: choose from {known}, or name a JSON file")
     return RULESETS[ruleset]
+
+
+def _read_ruleset(path: Path) -> Ruleset:
+    try:
+        return Ruleset.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ValueError(f"cannot read the rule set {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not a rule set: {error}") from None
 
 
 def score(roll: Sequence[int], box: str, ruleset: str | Ruleset = "yahtzee") -> int:
