@@ -44,6 +44,7 @@ class QRDQNConfig(ReplayConfig):
         mean_coef: weight of the Huber loss of the mean, which alone decides between actions
     """
 
+    batch_size: PositiveInt = 512
     learning_rate: PositiveFloat = 3e-3
     quantiles: PositiveInt = 24
     kappa: PositiveFloat = 0.1
