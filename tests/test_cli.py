@@ -152,7 +152,7 @@ def test_evaluate_with_exact_values(capsys, monkeypatch):
         ("evaluate random --games 1", "'1' is not a whole number of at least 2"),
         ("evaluate random --seed -1", "'-1' is not a whole number of at least 0"),
         ("evaluate random --games 1000000000000000", "games do not fit in memory"),
-        ("evaluate pyproject.toml", "pyproject.toml is no agent file"),
+        ("evaluate pyproject.toml", "pyproject.toml is not an agent file"),
         ("evaluate .", "the folder . holds no agent.npz"),
         ("evaluate", "required: POLICY"),
         ("play", "invalid choice: 'play'"),

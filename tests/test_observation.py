@@ -1,4 +1,4 @@
-"""What an agent sees: each feature by its name, worked out plainly from the position."""
+"""Observations: each feature by its name, derived from the position by the referee."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from reference_game import RULESETS
 
 from yahtzee_env import State, get_ruleset, observation_names
-from yahtzee_env.game import Games
-from yahtzee_env.observation import observation_bounds
+from yahtzee_env.game import Games, Positions
+from yahtzee_env.observation import FEATURE_SETS, Layout, layouts
 
 UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
 LAST_STEP = dict.fromkeys(RULESETS, 63) | {"yahtzee-strict": 64, "kismet": 78}
@@ -55,19 +55,36 @@ def meaning(name, ruleset, state):
 
 def observed(rules, states):
     """The observations of positions."""
-    games = Games(rules, len(states))
-    for i, state in enumerate(states):
-        games.set_state(state, i)
-    return games.observe()
+    return Positions.of(rules, *states).observe()
 
 
-def test_names_are_unique_and_as_many_as_the_features(ruleset):
+def test_unknown_feature_set_is_refused():
+    with pytest.raises(ValueError, match=r"features must be one of flat-v1, not 'flat'"):
+        observation_names("yahtzee", "flat")
+
+
+def test_groups_can_be_listed_in_another_order(ruleset):
+    rules = get_ruleset(ruleset)
+    standard = layouts(rules)["flat-v1"]
+    layout = Layout.of(rules, FEATURE_SETS["flat-v1"][::-1])
+    positions = Positions.of(rules, *random_positions(ruleset, 5, seed=4))
+    expected, expected_masks = positions.observe()
+    observations, masks = np.full_like(expected, np.nan), np.empty_like(expected_masks)
+    layout.observe(positions.compiled, positions.records, layout.columns, observations, masks)
+    columns = [standard.names.index(name) for name in layout.names]
+    np.testing.assert_array_equal(masks, expected_masks)
+    np.testing.assert_array_equal(observations, expected[:, columns])
+    np.testing.assert_array_equal(layout.low, standard.low[columns])
+    np.testing.assert_array_equal(layout.high, standard.high[columns])
+
+
+def test_names_are_unique_and_match_the_space(ruleset):
     names = observation_names(get_ruleset(ruleset))
     assert len(set(names)) == len(names)
     assert make(ruleset).observation_space.shape == (len(names),)
 
 
-def test_each_feature_means_what_its_name_says(ruleset):
+def test_each_feature_has_the_value_that_its_name_says(ruleset):
     rules = get_ruleset(ruleset)
     names = observation_names(rules)
     states = list(random_positions(ruleset, 12, seed=1))
@@ -78,7 +95,7 @@ def test_each_feature_means_what_its_name_says(ruleset):
         np.testing.assert_allclose(observation, expected, rtol=1e-5, atol=1e-7, err_msg=str(state))
 
 
-def test_upper_features_change_exactly_at_the_steps(ruleset):
+def test_upper_features_change_exactly_at_the_bonus_steps(ruleset):
     rules = get_ruleset(ruleset)
     names = observation_names(rules)
     cards = [
@@ -96,7 +113,7 @@ def test_upper_features_change_exactly_at_the_steps(ruleset):
                 assert value == pytest.approx(expected, abs=1e-6), name
 
 
-def test_positions_that_play_alike_look_alike_and_others_do_not():
+def test_equivalent_positions_have_equal_observations_and_others_do_not():
     rules = get_ruleset("yahtzee")
     dice = (2, 3, 3, 5, 6)
     base = State(dice, 1, {"yahtzee": 50, "chance": 20, "sixes": 18})
@@ -118,7 +135,7 @@ def test_positions_that_play_alike_look_alike_and_others_do_not():
 
 
 @pytest.mark.parametrize("observation", ["flat", "dict"])
-def test_observations_lie_in_their_space_in_every_position(ruleset, observation):
+def test_observations_are_in_their_space_in_every_position(ruleset, observation):
     env = make(ruleset, observation=observation)
     for state in random_positions(ruleset, 12, seed=2):
         if len(state.card) < len(env.ruleset.boxes):
@@ -126,7 +143,7 @@ def test_observations_lie_in_their_space_in_every_position(ruleset, observation)
             assert seen in env.observation_space
 
 
-def test_the_dict_observation_shows_dice_rolls_and_card(ruleset):
+def test_dict_observation_has_dice_rolls_left_and_card(ruleset):
     env = make(ruleset, observation="dict")
     boxes = get_ruleset(ruleset).box_names
     for state in random_positions(ruleset, 5, seed=3):
@@ -148,13 +165,13 @@ def test_payments_and_bounds_hold_for_any_rules(rules, seed):
     games = Games(rules, 20)
     games.seed(rng)
     games.start()
-    low, high = observation_bounds(rules)
+    layout = layouts(rules)["flat-v1"]
     pays = [observation_names(rules).index(f"pays_{box}") for box in rules.box_names]
     for _ in range(3 * len(rules.boxes)):
         make_five_alike(games, rng, 0.3)
         observations, masks = games.observe()
-        assert (low <= observations).all()
-        assert (observations <= high).all()
+        assert (layout.low <= observations).all()
+        assert (observations <= layout.high).all()
         for box, column in enumerate(pays):
             legal = masks[:, N_HOLDS + box] == 1
             copies = games.select(legal)

@@ -13,12 +13,12 @@ from yahtzee_env import kernels
 from yahtzee_env.compiled import compile_ruleset
 from yahtzee_env.dice import FIVE_ALIKE, N_HOLDS, ROLLS, hold_code, kept_faces, roll_index
 from yahtzee_env.kernels import GAME, REROLLS
-from yahtzee_env.observation import observation_names, observe_games
+from yahtzee_env.observation import FEATURES, layouts
 from yahtzee_env.rules import Box, Ruleset
 
 Kind = TypeVar("Kind", bound="Positions")
 
-_OF_THE_RULES = ("ruleset", "compiled", "n_actions", "n_features")
+_OF_THE_RULES = ("ruleset", "compiled", "n_actions", "layouts")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Positions:
         compiled: the rules as the kernels read them, an array of one `compiled.RULES` record.
         records: the positions, (n,) `kernels.GAME` records.
         n_actions: the number of actions.
-        n_features: the number of features of an observation.
+        layouts: the layout of each set of features, by name.
     """
 
     def __init__(self, ruleset: Ruleset, records: NDArray[np.void]) -> None:
@@ -63,7 +63,7 @@ class Positions:
         self.compiled = compile_ruleset(ruleset)
         self.records = records
         self.n_actions = N_HOLDS + len(ruleset.boxes)
-        self.n_features = len(observation_names(ruleset))
+        self.layouts = layouts(ruleset)
 
     @staticmethod
     def of(ruleset: Ruleset, *states: State) -> Positions:
@@ -75,10 +75,12 @@ class Positions:
         return Positions(ruleset, np.array([_record(ruleset, state) for state in states], GAME))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "compiled"}
+        derived = ("compiled", "layouts")
+        return {name: value for name, value in vars(self).items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, compiled=compile_ruleset(state["ruleset"]))
+        ruleset = state["ruleset"]
+        vars(self).update(state, compiled=compile_ruleset(ruleset), layouts=layouts(ruleset))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -110,11 +112,12 @@ class Positions:
         over: NDArray[np.bool_] = self.records["filled"] == self.compiled["all_boxes"]
         return over
 
-    def observe(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    def observe(self, features: str = FEATURES) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """New arrays of observations, (n, features) float32, and action masks, (n, actions)."""
-        observations = np.empty((len(self), self.n_features), np.float32)
+        layout = self.layouts[features]
+        observations = np.empty((len(self), len(layout.names)), np.float32)
         masks = np.empty((len(self), self.n_actions), np.int8)
-        observe_games(self.compiled, self.records, observations, masks)
+        layout.observe(self.compiled, self.records, layout.columns, observations, masks)
         return observations, masks
 
     def masks(self) -> NDArray[np.int8]:

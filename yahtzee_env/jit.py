@@ -78,7 +78,9 @@ def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
 def _described(value: Any) -> Iterator[Any]:
     # Kernels and intrinsics wrap plain functions.
     plain = inspect.unwrap(value) if callable(value) else value
-    if isinstance(plain, FunctionType) and plain.__module__.startswith(f"{_PACKAGE}."):
+    if isinstance(plain, FunctionType) and (
+        hasattr(value, "targetoptions") or plain.__module__.startswith(f"{_PACKAGE}.")
+    ):
         yield fingerprint(value)
     elif isinstance(value, np.ndarray):
         yield value.dtype
@@ -117,10 +119,11 @@ class _KernelCache(FunctionCache):
             _notices.say("compiled kernels are kept for the next run")
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        # Numba identifies the type of a named tuple by its class, whatever its fields.
+        # The fingerprint covers the code. Numba identifies the type of a named tuple by its class,
+        # whatever its fields.
         types, _ = normalize_signature(sig)
         fields = [str(getattr(one, "fields", "")) for one in types]
-        return *super()._index_key(sig, codegen), *fields
+        return sig, codegen.magic_tuple(), *fields
 
 
 class _Notices(event.Listener):

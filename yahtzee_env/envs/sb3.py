@@ -11,10 +11,9 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from yahtzee_env.envs.settings import MAX_ILLEGAL
+from yahtzee_env.envs.settings import MAX_ILLEGAL, flat_space
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
-from yahtzee_env.observation import observation_bounds
 from yahtzee_env.rules import Ruleset
 
 try:
@@ -77,7 +76,6 @@ class YahtzeeSB3VecEnv(VecEnv):
         masks: bool = True,
     ) -> None:
         self.ruleset = get_ruleset(ruleset)
-        low, high = observation_bounds(self.ruleset)
         self.render_mode = None
         self.points_per_reward = points_per_reward
         self.masks = masks
@@ -93,7 +91,7 @@ class YahtzeeSB3VecEnv(VecEnv):
         self._created = time.time()
         super().__init__(
             n_envs,
-            spaces.Box(low, high, dtype=np.float32),
+            flat_space(self.ruleset),
             spaces.Discrete(self._games.n_actions),
         )
 

@@ -61,8 +61,7 @@ class Settings:
     def observation_space(self) -> spaces.Space[Any]:
         """The space of one game's observation."""
         if self.observation == "flat":
-            low, high = observation_bounds(self.ruleset)
-            return spaces.Box(low, high, dtype=np.float32)
+            return flat_space(self.ruleset)
         most = [max(*box.scores, box.joker_score or 0) for box in self.ruleset.boxes]
         high_card = np.array(most, np.int16)
         return spaces.Dict(
@@ -72,6 +71,12 @@ class Settings:
                 "card": spaces.Box(np.full_like(high_card, -1), high_card, dtype=np.int16),
             }
         )
+
+
+def flat_space(ruleset: Ruleset) -> spaces.Box:
+    """The space of the flat observation."""
+    low, high = observation_bounds(ruleset)
+    return spaces.Box(low, high, dtype=np.float32)
 
 
 def raw_observation(games: Games) -> dict[str, NDArray[Any]]:

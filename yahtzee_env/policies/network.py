@@ -1,4 +1,4 @@
-"""Trained networks as players: one file of numbers, without code, played by NumPy alone."""
+"""Trained networks as policies: files of numbers without code, run by NumPy alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from yahtzee_env.dice import N_HOLDS
 from yahtzee_env.files import write_beside
 from yahtzee_env.game import Positions
-from yahtzee_env.observation import observation_names
+from yahtzee_env.observation import layouts, observation_names
 from yahtzee_env.rules import Ruleset
 
 FORMAT = "yahtzee-env agent 1"
@@ -25,12 +25,12 @@ AGENT_FILE = "agent.npz"
 """The agent in the folder of a training run."""
 
 MOST_BYTES = 256 * 2**20
-"""A file that unpacks to more is refused before it is unpacked."""
+"""Larger contents of a file are refused before they are unpacked."""
 
 Floats = NDArray[np.float32]
 
 _HEADER, _SKIP = "header", "skip"
-_ROWS = 1024  # so many fit the cache of a core
+_ROWS = 1024  # as many as fit the cache of a core
 _TINY = np.float32(1e-5)
 
 
@@ -72,8 +72,8 @@ LAYERS: dict[str, tuple[tuple[str, ...], Callable[..., Floats]]] = {
     "relu": ((), _relu),
     "tanh": ((), _tanh),
 }
-"""Each kind of layer: the names of its arrays, and what it makes of (n, features) float32, which it
-may overwrite.
+"""Each kind of layer: the names of its arrays, and its function of (n, inputs) float32, which may
+overwrite its argument.
 
 The weight of a "linear" layer is (inputs, outputs); "layer_norm" normalises each row with 1e-5
 added to its variance.
@@ -98,15 +98,18 @@ class NetworkPolicy:
     """Chooses the legal action with the highest output of a network; needs NumPy alone.
 
     Attributes:
-        name: what the player is called in results.
-        ruleset: the rules that it was trained for; it plays no others.
-        layers: from the flat observation to one output an action.
-        skip: None, or (features, actions) float32: what the observation adds to the outputs
-            besides, past all layers.
-        training: how it came about, for people: plain data, ready for JSON.
+        name: the name of the policy in results.
+        ruleset: the rules it was trained for; it plays no others.
+        layers: the layers from the features to one output per action.
+        skip: None, or (features, actions) float32, a linear layer without bias from the features
+            directly to the outputs.
+        training: a record of the training for people: plain data, ready for JSON.
+        features: the names of the features it sees, in the order of its inputs; by default those
+            of the current observation.
 
     Raises:
-        ValueError: if the layers do not lead from the observation to the actions.
+        ValueError: if the layers do not lead from the features to the actions, or if a feature is
+            unknown.
     """
 
     name: str
@@ -114,14 +117,18 @@ class NetworkPolicy:
     layers: Sequence[Layer]
     skip: Floats | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    features: Sequence[str] = ()
+    _source: tuple[str, NDArray[np.int64] | None] = field(init=False, repr=False, compare=False)
     deterministic = True
 
     def __post_init__(self) -> None:
-        features = len(observation_names(self.ruleset))
+        features = tuple(self.features) or observation_names(self.ruleset)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "_source", _find_features(self.ruleset, features))
         actions = N_HOLDS + len(self.ruleset.boxes)
-        _check_layers(self.layers, features, actions)
+        _check_layers(self.layers, len(features), actions)
         if self.skip is not None:
-            _check_array(self.skip, (features, actions))
+            _check_array(self.skip, (len(features), actions))
 
     def outputs(self, observations: Floats) -> Floats:
         """(n, actions) float32: the network's outputs for (n, features) observations."""
@@ -152,7 +159,10 @@ class NetworkPolicy:
                 f"{self.name} was trained for the rule set {self.ruleset.name!r} "
                 f"and cannot play {positions.ruleset.name!r}"
             )
-        observations, masks = positions.observe()
+        feature_set, columns = self._source
+        observations, masks = positions.observe(feature_set)
+        if columns is not None:
+            observations = observations[:, columns]
         outputs = np.full(masks.shape, -np.inf, np.float32)
         for begin in range(0, len(positions), _ROWS):
             rows = slice(begin, begin + _ROWS)
@@ -160,12 +170,12 @@ class NetworkPolicy:
         return outputs
 
     def save(self, path: Path) -> None:
-        """Write the agent to a file, all or nothing."""
+        """Write the agent to a file; readers see the old or the new file, never a part."""
         header = {
             "format": FORMAT,
             "name": self.name,
             "ruleset": self.ruleset.to_dict(),
-            "features": observation_names(self.ruleset),
+            "features": self.features,
             "layers": [layer.kind for layer in self.layers],
             "training": self.training,
         }
@@ -182,10 +192,10 @@ class NetworkPolicy:
 
 
 def load_network(path: Path) -> NetworkPolicy:
-    """The agent that `NetworkPolicy.save` wrote; nothing in the file is ever executed.
+    """The agent in a file of `NetworkPolicy.save`; nothing in the file is ever executed.
 
     Raises:
-        ValueError: in one sentence, for anything else and for an agent of other features.
+        ValueError: in one sentence, if the file is not an agent or its features are unknown.
         OSError: if the file cannot be read.
     """
     try:
@@ -194,23 +204,44 @@ def load_network(path: Path) -> NetworkPolicy:
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
         ruleset = Ruleset.from_dict(header["ruleset"])
-        if tuple(header["features"]) != observation_names(ruleset):
-            raise ValueError("it was trained on other features than this version observes")
         layers = _layers(header["layers"], arrays)
         if not re.fullmatch(r"[\w.-]{1,100}", header["name"]):
             raise ValueError("its name must be 1 to 100 letters, digits and any of _.-")
         if not isinstance(header["training"], dict):
-            raise ValueError("its training is no dictionary")
-        skip = arrays.get(_SKIP)
-        return NetworkPolicy(header["name"], ruleset, layers, skip, header["training"])
+            raise ValueError("its training must be a dictionary")
+        if not header["features"]:
+            raise ValueError("it has no features")
+        return NetworkPolicy(
+            header["name"],
+            ruleset,
+            layers,
+            arrays.get(_SKIP),
+            header["training"],
+            header["features"],
+        )
     except OSError:
         raise
     except KeyError as error:
-        raise ValueError(f"{path} is no agent file: it lacks {error}") from None
+        raise ValueError(f"{path} is not an agent file: it lacks {error}") from None
     except Exception as error:
-        # Whatever a broken or hostile file leads to, the user gets one sentence.
+        # A broken or hostile file can raise anything; the user gets one sentence.
         what = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} is no agent file: {what}") from None
+        raise ValueError(f"{path} is not an agent file: {what}") from None
+
+
+def _find_features(
+    ruleset: Ruleset, features: tuple[str, ...]
+) -> tuple[str, NDArray[np.int64] | None]:
+    """A set of features that contains those named, and their columns; None for all, in order."""
+    known: set[str] = set()
+    for feature_set, layout in layouts(ruleset).items():
+        if features == layout.names:
+            return feature_set, None
+        if set(features) <= set(layout.names):
+            return feature_set, np.array([layout.names.index(name) for name in features])
+        known.update(layout.names)
+    unknown = ", ".join(map(repr, sorted(set(features) - known)[:3])) or "a mix of feature sets"
+    raise ValueError(f"it was trained on features that this version does not observe: {unknown}")
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,3 +1,5 @@
+"""Exported agents: playing, saving, loading, and files that must be refused."""
+
 import io
 import json
 import os
@@ -7,16 +9,18 @@ import zipfile
 import numpy as np
 import pytest
 
-from yahtzee_env import evaluate, load_policy, observation_names, policy_value
+from yahtzee_env import evaluate, load_policy, observation, observation_names, policy_value
 from yahtzee_env.family import RULESETS, get_ruleset
 from yahtzee_env.game import Games
+from yahtzee_env.jit import kernel
+from yahtzee_env.observation import FeatureGroup, layouts
 from yahtzee_env.policies import AGENTS, NetworkPolicy
 from yahtzee_env.policies.network import Layer
 from yahtzee_env.rules import Box, Ruleset
 
 
 def some_network(ruleset="yahtzee", width=16, activation="silu", seed=0, skips=False):
-    """A network of random weights with one hidden layer."""
+    """A network with random weights and one hidden layer."""
     rules, rng = get_ruleset(ruleset), np.random.default_rng(seed)
     inputs, actions = len(observation_names(rules)), Games(rules, 0).n_actions
 
@@ -56,7 +60,7 @@ def saved(tmp_path):
 
 
 @pytest.mark.parametrize("activation", ["silu", "relu", "tanh"])
-def test_outputs_are_those_of_the_formula(activation):
+def test_outputs_follow_the_formula(activation):
     network = some_network(activation=activation, skips=True)
     (w1, b1), (scale, shift), _, (w2, b2) = (layer.arrays for layer in network.layers)
     observation, _ = next(positions("yahtzee", 3)).observe()
@@ -69,13 +73,13 @@ def test_outputs_are_those_of_the_formula(activation):
 
 
 @pytest.mark.parametrize("ruleset", RULESETS)
-def test_it_plays_every_rule_set_and_only_legally(ruleset):
+def test_networks_play_every_rule_set_legally(ruleset):
     result = evaluate(some_network(ruleset), ruleset, games=20)
     assert (result.games, result.illegal_actions) == (20, 0)
 
 
 @pytest.mark.parametrize("skips", [False, True])
-def test_a_saved_agent_plays_alike_and_tells_what_it_was(tmp_path, skips):
+def test_saved_agent_plays_the_same_and_keeps_its_record(tmp_path, skips):
     network, path = some_network(skips=skips), tmp_path / "some.npz"
     network.save(path)
     loaded = load_policy(path)
@@ -85,7 +89,7 @@ def test_a_saved_agent_plays_alike_and_tells_what_it_was(tmp_path, skips):
         assert np.array_equal(loaded.act(games, rng), network.act(games, rng))
 
 
-def test_a_rule_set_of_ones_own_travels_with_the_agent(tmp_path):
+def test_custom_rule_set_is_saved_with_the_agent(tmp_path):
     rules = Ruleset(
         "mine", (Box.of("sum", lambda counts: sum(counts)), get_ruleset("yacht").boxes[0])
     )
@@ -96,12 +100,12 @@ def test_a_rule_set_of_ones_own_travels_with_the_agent(tmp_path):
     assert abs(exact - sampled.mean) < 4 * sampled.sem
 
 
-def test_an_agent_of_other_rules_is_refused_in_one_sentence(saved):
+def test_agent_refuses_other_rules(saved):
     with pytest.raises(ValueError, match="trained for the rule set 'yahtzee' and cannot play"):
         evaluate(load_policy(saved), "yahtzee-free-joker", games=2)
 
 
-def test_a_failed_save_leaves_the_old_agent(saved):
+def test_failed_save_leaves_the_old_file(saved):
     before = saved.read_bytes()
     network = NetworkPolicy(
         "other", get_ruleset("yahtzee"), some_network().layers, training={"x": object()}
@@ -132,20 +136,20 @@ def with_array(path, name, array):
     ("changes", "message"),
     [
         ({"format": "other"}, "its format is 'other'"),
-        ({"features": ["a", "b"]}, "trained on other features"),
+        ({"features": ["a", "b"]}, "features that this version does not observe"),
         ({"layers": ["linear", "eval"]}, "unknown layer 'eval'"),
         ({"layers": ["linear"]}, "16 outputs for 44 actions"),
         ({"layers": ["silu", "silu"]}, "70 outputs for 44 actions"),
-        ({"layers": 5}, "is no agent file"),
+        ({"layers": 5}, "is not an agent file"),
         ({"ruleset": {}}, "not the dictionary of a rule set"),
-        ({"ruleset": get_ruleset("yatzy").to_dict()}, "trained on other features"),
-        ({"name": 5}, "is no agent file"),
+        ({"ruleset": get_ruleset("yatzy").to_dict()}, "version does not observe: 'joker'"),
+        ({"name": 5}, "is not an agent file"),
         ({"name": "../../escaped"}, "its name must be"),
         ({"name": "\x1b[31mred"}, "its name must be"),
         ({"training": []}, "its training"),
     ],
 )
-def test_a_header_that_does_not_fit_is_refused(saved, changes, message):
+def test_wrong_header_is_refused(saved, changes, message):
     with_header(saved, **changes)
     with pytest.raises(ValueError, match=message) as refused:
         load_policy(saved)
@@ -165,9 +169,9 @@ def test_a_header_that_does_not_fit_is_refused(saved, changes, message):
         ("header", np.zeros(5, np.uint8)),
     ],
 )
-def test_weights_that_do_not_fit_are_refused(saved, name, array):
+def test_wrong_weights_are_refused(saved, name, array):
     with_array(saved, name, array)
-    with pytest.raises(ValueError, match="is no agent file"):
+    with pytest.raises(ValueError, match="is not an agent file"):
         load_policy(saved)
 
 
@@ -200,13 +204,13 @@ def hostile_files(path, target):
         yield packed.getvalue()
 
 
-def test_no_file_runs_code(saved, tmp_path):
+def test_loading_runs_no_code(saved, tmp_path):
     target = tmp_path / "ran"
     for suffix in ("npz", "zip", "pkl"):
         path = tmp_path / f"hostile.{suffix}"
         for content in hostile_files(saved, target):
             path.write_bytes(content)
-            with pytest.raises(ValueError, match=r"no agent file|--trust"):
+            with pytest.raises(ValueError, match=r"not an agent file|--trust"):
                 load_policy(path)
     assert not target.exists()
 
@@ -215,11 +219,11 @@ def test_damaged_files_are_refused(saved):
     whole = saved.read_bytes()
     for content in (b"", whole[:100], whole[: len(whole) // 2], whole[:-1]):
         saved.write_bytes(content)
-        with pytest.raises(ValueError, match="is no agent file"):
+        with pytest.raises(ValueError, match="is not an agent file"):
             load_policy(saved)
 
 
-def test_a_file_that_unpacks_to_more_than_any_agent_is_refused(saved, tmp_path):
+def test_file_that_unpacks_to_too_much_is_refused(saved, tmp_path):
     with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
         for i in range(3):
             archive.writestr(f"{i}.npy", bytes(100 * 2**20))
@@ -227,29 +231,84 @@ def test_a_file_that_unpacks_to_more_than_any_agent_is_refused(saved, tmp_path):
         load_policy(saved)
 
 
-def test_an_array_that_claims_to_be_huge_is_refused(saved):
+def test_array_that_claims_to_be_huge_is_refused(saved):
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }"
     npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     with zipfile.ZipFile(saved, "a") as archive:
         archive.writestr("9.weight.npy", npy)
-    with pytest.raises(ValueError, match="is no agent file"):
+    with pytest.raises(ValueError, match="is not an agent file"):
         load_policy(saved)
 
 
-def test_unknown_names_are_refused_with_those_there_are():
+def test_unknown_names_are_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"unknown policy 'nobody': choose from random, .*optimal"):
         load_policy("nobody")
     with pytest.raises(ValueError, match=r"holds no agent.npz"):
         load_policy("tests")
 
 
-def test_the_folder_of_a_run_stands_for_its_agent(saved):
+def test_run_folder_loads_its_agent(saved):
     saved.rename(saved.with_name("agent.npz"))
     assert load_policy(saved.parent).name == "some"
 
 
+@kernel
+def write_score(rules, games, out, at):
+    for i in range(len(games)):
+        out[i, at] = games[i].score
+
+
+SCORE = FeatureGroup(names=lambda ruleset: ["score"], write=write_score, high=2000.0)
+
+
+@pytest.fixture
+def feature_sets(monkeypatch):
+    """The feature sets, to be changed by a test."""
+    with monkeypatch.context() as patch:
+        patch.setattr(observation, "FEATURE_SETS", dict(observation.FEATURE_SETS))
+        layouts.cache_clear()
+        yield observation.FEATURE_SETS
+    layouts.cache_clear()
+
+
+def test_feature_added_in_front_changes_no_shipped_agent(feature_sets):
+    plays = {name: played_by(name) for name in AGENTS}
+    feature_sets["flat-v1"] = (SCORE, *feature_sets["flat-v1"])
+    layouts.cache_clear()
+    assert observation_names("yahtzee")[0] == "score"
+    assert {name: played_by(name) for name in AGENTS} == plays
+
+
+def played_by(name):
+    """The final records of ten games of a shipped agent."""
+    agent = load_policy(name)
+    games = Games(agent.ruleset, 10)
+    games.seed(np.random.default_rng(1))
+    games.start()
+    while not games.over.all():
+        games.play(agent.act(games.positions(), np.random.default_rng(0)))
+    return games.records.tobytes()
+
+
+def test_features_are_selected_by_name(tmp_path):
+    network = some_network()
+    (weight, bias), *_ = (layer.arrays for layer in network.layers)
+    order = np.random.default_rng(3).permutation(len(network.features))
+    shuffled = NetworkPolicy(
+        "shuffled",
+        network.ruleset,
+        (Layer("linear", (weight[order], bias)), *network.layers[1:]),
+        features=[network.features[i] for i in order],
+    )
+    shuffled.save(tmp_path / "shuffled.npz")
+    rng = np.random.default_rng(0)
+    for games in positions("yahtzee", 20):
+        for policy in (shuffled, load_policy(tmp_path / "shuffled.npz")):
+            assert np.array_equal(policy.act(games, rng), network.act(games, rng))
+
+
 @pytest.mark.parametrize("name", AGENTS)
-def test_agents_of_the_package_are_small_and_explain_themselves(name):
+def test_shipped_agents_are_small_and_documented(name):
     agent = load_policy(name)
     assert AGENTS[name].stat().st_size < 2 * 2**20
     assert agent.name == name
