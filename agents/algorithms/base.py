@@ -38,6 +38,11 @@ def nothing_kept(model: Any) -> Memory:
     return {}
 
 
+def nothing_measured(model: Any, seed: int) -> dict[str, float]:
+    """The diagnostics of an algorithm that has none of its own."""
+    return {}
+
+
 def nothing_restored(model: Any, memory: Mapping[str, NDArray[Any]]) -> None:
     """The counterpart of `nothing_kept`."""
 
@@ -58,6 +63,8 @@ class Algorithm(Generic[Settings]):
         counters: attributes of the model that change in training, besides those of every model.
         memory: arrays that a checkpoint keeps besides networks, optimizer and counters.
         restore: puts the saved memory into a new model; raises KeyError if some of it is missing.
+        diagnose: figures about what the model has learned, for the log of each evaluation; in
+            games with the given seed.
     """
 
     name: str
@@ -71,6 +78,7 @@ class Algorithm(Generic[Settings]):
     counters: tuple[str, ...] = ()
     memory: Callable[[Any], Memory] = nothing_kept
     restore: Callable[[Any, Mapping[str, NDArray[Any]]], None] = nothing_restored
+    diagnose: Callable[[Any, int], dict[str, float]] = nothing_measured
 
 
 def check_redraws(key: str, redraws: int, shared: Shared) -> None:

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from jsonargparse.typing import NonNegativeFloat, PositiveFloat, PositiveInt
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional as F
 
 from agents.algorithms.base import Algorithm
-from agents.algorithms.masked_dqn import MaskableSamples
+from agents.algorithms.masked_dqn import MaskableSamples, best_legal
 from agents.algorithms.masked_qrdqn import (
     MaskableQRDQN,
     MaskableQRDQNPolicy,
@@ -31,6 +33,7 @@ from agents.algorithms.replay import (
     restore,
 )
 from agents.networks import NetworkConfig, Scorer, mlp
+from agents.quantiles import Forecast, check_quantiles
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 
@@ -190,6 +193,27 @@ def scorer(model: RedrawQRDQN) -> Scorer:
     return Scorer(network.features_extractor, modules, network.skip)
 
 
+def forecaster(model: RedrawQRDQN) -> Forecast:
+    """The greedy actions of a model, and the quantiles of the points that it expects."""
+    network, points_per_reward = model.policy.quantile_net, model.env.points_per_reward
+
+    @torch.no_grad()
+    def forecast(
+        observations: NDArray[np.float32], masks: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        seen = torch.from_numpy(observations)
+        actions = best_legal(network.values(seen), torch.from_numpy(masks))
+        quantiles = points_per_reward * network.quantiles_of(seen, actions)
+        return actions[:, 0].numpy(), quantiles.numpy()
+
+    return forecast
+
+
+def diagnose(model: RedrawQRDQN, seed: int) -> dict[str, float]:
+    """Distances to the exact distributions of optimal play, and the calibration."""
+    return check_quantiles(forecaster(model), model.env.ruleset, seed)
+
+
 ALGORITHM = Algorithm(
     name="qrdqn",
     title="QR-DQN",
@@ -202,4 +226,5 @@ ALGORITHM = Algorithm(
     counters=COUNTERS,
     memory=memory,
     restore=restore,
+    diagnose=diagnose,
 )

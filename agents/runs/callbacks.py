@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam
 
+from agents.algorithms import Algorithm
 from agents.runs.folder import BEST, EVALUATIONS
 from agents.runs.history import History
 from agents.runs.stop import Stopped, StopRequest
@@ -52,9 +53,11 @@ class GreedyEvaluation(BetweenUpdates):
     """Plays greedy games at intervals and at the end of training.
 
     Logs them under `eval/`, keeps them in the history and in a CSV file of the run folder, and
-    saves the model there whenever its luck-adjusted score is the best so far.
+    saves the model there whenever its luck-adjusted score is the best so far. The algorithm's own
+    diagnostics are kept with them, and logged under its name.
 
     Args:
+        algorithm: the algorithm of the model.
         every: environment steps between two evaluations.
         games: games of an evaluation.
         seed: the seed of the games.
@@ -62,8 +65,17 @@ class GreedyEvaluation(BetweenUpdates):
         folder: the run folder.
     """
 
-    def __init__(self, every: int, games: int, seed: int, history: History, folder: Path) -> None:
+    def __init__(
+        self,
+        algorithm: Algorithm[Any],
+        every: int,
+        games: int,
+        seed: int,
+        history: History,
+        folder: Path,
+    ) -> None:
         super().__init__()
+        self.algorithm = algorithm
         self.every, self.games, self.seed = every, games, seed
         self.history, self.folder = history, folder
 
@@ -84,8 +96,9 @@ class GreedyEvaluation(BetweenUpdates):
             seed=self.seed,
             on_illegal="random",  # which masks never need
         )
+        diagnosed = self.algorithm.diagnose(self.model, self.seed)
         history.evaluating += time.monotonic() - begun
-        history.evaluations.append(self._row(result))
+        history.evaluations.append(self._row(result) | diagnosed)
         history.write(self.folder / EVALUATIONS)
         if history.best is history.evaluations[-1]:
             weights = self.model.policy.state_dict()
@@ -93,6 +106,8 @@ class GreedyEvaluation(BetweenUpdates):
             write_beside(self.folder / BEST, self.model.save)
         for key, value in measurements(result).items():
             self.logger.record(f"eval/{key}", value)
+        for key, value in diagnosed.items():
+            self.logger.record(f"{self.algorithm.name}/{key}", value)
         self.logger.record("rollout/illegal_share", history.evaluations[-1]["illegal_share"])
         self.logger.record("time/evaluation_share", history.evaluating / history.seconds)
         self.logger.dump(self.num_timesteps)

@@ -104,7 +104,12 @@ def train(
         HyperParameters(config.flat()),
         DivergenceCheck(),
         GreedyEvaluation(
-            measured.every, measured.games, seeds["evaluation_games"], history, folder
+            config.learner,
+            measured.every,
+            measured.games,
+            seeds["evaluation_games"],
+            history,
+            folder,
         ),
         bar,
         Checkpoints(save, config.checkpoint_every, stop or StopRequest()),
