@@ -1,9 +1,10 @@
-"""Speed of the engine and the solver beside others', measured in turn in one process.
+"""Speed of the engine and the solver, compared with other packages in one process.
 
     python -m benchmarks.speed [--rounds 5]
 
-Each line is the median of several rounds; in each round all lines of a group are measured once,
-one after the other, so that their ratios hold on a noisy machine. CPU time of this process counts.
+Each row has the median of several rounds. A round measures every row of a group once, so ratios
+within a group hold on a noisy machine too. Times are CPU times of this process, except for the
+import.
 """
 
 from __future__ import annotations
@@ -20,14 +21,12 @@ import gymnasium as gym
 import numpy as np
 import pyspiel
 import yatzy_solver
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
-import yahtzee_env
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games
 from yahtzee_env.policies import OptimalPolicy
+from yahtzee_env.report.layout import Table
+from yahtzee_env.report.terminal import show
 from yahtzee_env.solver import solve
 from yahtzee_env.solver.sweep import reachable_cards, sweep
 
@@ -42,7 +41,7 @@ OPTIMAL_GAMES = 8_192
 
 
 def vector_steps(num_envs: int, count_drawing: bool) -> float:
-    """Steps a second of the native vector env under random legal actions."""
+    """Steps per second of the native vector env under random legal actions."""
     envs = gym.make_vec("Yahtzee-v0", num_envs=num_envs, vectorization_mode="vector_entry_point")
     rng = np.random.default_rng(1)
     envs.reset(seed=1)
@@ -57,11 +56,11 @@ def vector_steps(num_envs: int, count_drawing: bool) -> float:
 
 
 def open_spiel_steps() -> float:
-    """Moves a second of OpenSpiel's yacht, random and masked, with observation and mask at each."""
+    """Random legal moves per second of OpenSpiel's yacht, with an observation and a mask each."""
     game = pyspiel.load_game("yacht")
     state, moves, last_move = game.new_initial_state(), 0, None
     chooser = random.Random(1)
-    # Listing 7,776 outcomes is slow; they are equally likely, and the last move tells how many.
+    # Listing 7,776 outcomes is slow; they are equally likely, and the last move determines how many.
     n_outcomes: dict[int | None, int] = {}
     start = time.process_time()
     while moves < SPIEL_STEPS:
@@ -81,7 +80,7 @@ def open_spiel_steps() -> float:
 
 
 def single_steps(env_id: str) -> float:
-    """Steps a second of one env through `gym.make`, actions fixed beforehand by the mask."""
+    """Steps per second of one env through `gym.make`, with the first legal action."""
     env = gym.make(env_id)
     _, info = env.reset(seed=1)
     start = time.process_time()
@@ -126,7 +125,7 @@ def _positions() -> Games:
 
 
 def labels_a_second() -> float:
-    """Decisions labelled with all action values a CPU second, each on another card."""
+    """Decisions per CPU second labelled with the values of all actions, on different cards."""
     solution, games = solve("yahtzee"), _positions()
     start = time.process_time()
     solution.action_values(games)
@@ -134,7 +133,7 @@ def labels_a_second() -> float:
 
 
 def optimal_games() -> float:
-    """Games of optimal play a CPU second."""
+    """Games of optimal play per CPU second."""
     policy, rng = OptimalPolicy(), np.random.default_rng(1)
     games = Games(get_ruleset("yahtzee"), OPTIMAL_GAMES)
     games.seed(rng)
@@ -147,17 +146,17 @@ def optimal_games() -> float:
 
 
 def yatzy_solver_games(solver: yatzy_solver.Solver) -> float:
-    """Games of yatzy-solver's optimal player a CPU second."""
+    """Games of yatzy-solver's optimal player per CPU second."""
     start = time.process_time()
     solver.simulate(OPTIMAL_GAMES, seed=1)
     return OPTIMAL_GAMES / (time.process_time() - start)
 
 
 def groups() -> dict[str, dict[str, Measure]]:
-    """The lines of the table, by group and unit."""
+    """The rows of each table, by its unit."""
     other = yatzy_solver.Solver.build(yatzy_solver.Variant("american"))
     return {
-        "steps a second, one core": {
+        "steps per second, one core": {
             **{
                 f"vector env, {n} games{', drawing the actions included' * drawn}": (
                     lambda n=n, drawn=drawn: vector_steps(n, drawn)
@@ -167,7 +166,7 @@ def groups() -> dict[str, dict[str, Measure]]:
             },
             "OpenSpiel yacht": open_spiel_steps,
         },
-        "steps a second, gym.make": {
+        "steps per second, gym.make": {
             "Yahtzee-v0": lambda: single_steps("Yahtzee-v0"),
             "FrozenLake-v1": lambda: single_steps("FrozenLake-v1"),
         },
@@ -177,7 +176,7 @@ def groups() -> dict[str, dict[str, Measure]]:
             "kismet": lambda: solve_seconds("kismet"),
             "yatzy-solver, official rules": yatzy_solver_seconds,
         },
-        "a CPU second": {
+        "per CPU second": {
             "decisions labelled": labels_a_second,
             "games of optimal play": optimal_games,
             "games of yatzy-solver's optimal play": lambda: yatzy_solver_games(other),
@@ -185,26 +184,29 @@ def groups() -> dict[str, dict[str, Measure]]:
     }
 
 
+def medians(lines: dict[str, Measure], rounds: int) -> list[tuple[str, ...]]:
+    """Median, lowest and highest figure of each line, as texts."""
+    for measure in lines.values():
+        measure()  # compiles, loads and fills caches
+    found: dict[str, list[float]] = {name: [] for name in lines}
+    for _ in range(rounds):
+        for name, measure in lines.items():
+            found[name].append(measure())
+    rows = []
+    for name, values in found.items():
+        figures = (statistics.median(values), min(values), max(values))
+        rows.append((name, *(f"{figure:,.{0 if figure > 100 else 2}f}" for figure in figures)))
+    return rows
+
+
 def main() -> None:
-    """Measure and print the table."""
+    """Measure and print a table for each group."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5, help="the median of how many rounds")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds per group (default: 5)")
     rounds = parser.parse_args().rounds
-    yahtzee_env.solve("yahtzee")
-    table = Table("", "median", "lowest", "highest", title=f"yahtzee_env {yahtzee_env.__version__}")
     for unit, lines in groups().items():
-        for measure in lines.values():
-            measure()  # compiles, loads, fills caches
-        found: dict[str, list[float]] = {name: [] for name in lines}
-        for _ in track(range(rounds), description=unit):
-            for name, measure in lines.items():
-                found[name].append(measure())
-        table.add_section()
-        table.add_row(f"[bold]{unit}")
-        for name, values in found.items():
-            figures = (statistics.median(values), min(values), max(values))
-            table.add_row(name, *(f"{figure:,.{0 if figure > 100 else 2}f}" for figure in figures))
-    Console().print(table)
+        columns = ("", "median", "lowest", "highest")
+        show([Table(f"{unit}, {rounds} rounds", columns, medians(lines, rounds), essential=4), ""])
 
 
 if __name__ == "__main__":

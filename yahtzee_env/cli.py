@@ -224,7 +224,7 @@ def _advise(options: Any) -> Report:
 
 
 def _state(options: Any) -> State:
-    """The position that the arguments describe; ends with a message if there is none."""
+    """The position that the arguments describe; exits with a message if it is impossible."""
     card = dict(options.filled)
     if len(card) < len(options.filled):
         options.error("a box can be filled only once")

@@ -102,7 +102,7 @@ def compare(
 
     Args:
         policies: at least two of what `evaluate` takes.
-        ruleset: a rule set or its name.
+        ruleset: a rule set, its name or its JSON file.
         games: how many each policy plays, at least 2.
         seed: of the dice and of the policies' generators.
         on_illegal: as for `evaluate`.

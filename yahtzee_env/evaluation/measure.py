@@ -34,9 +34,9 @@ def evaluate(
     The same seed gives the same result, and game i has the same dice for every policy.
 
     Args:
-        policy: a `Policy`, a name for `load_policy`, a function of (observations, masks), or a
-            stable-baselines3 or sb3-contrib model.
-        ruleset: a rule set or its name.
+        policy: a `Policy`, a name or file for `load_policy`, a function of (observations, masks),
+            or a stable-baselines3 or sb3-contrib model.
+        ruleset: a rule set, its name or its JSON file.
         games: how many, at least 2.
         seed: of the dice and of the policy's generator.
         on_illegal: "raise", or "random": a random legal action instead, counted in the result.
