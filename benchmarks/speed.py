@@ -60,7 +60,7 @@ def open_spiel_steps() -> float:
     game = pyspiel.load_game("yacht")
     state, moves, last_move = game.new_initial_state(), 0, None
     chooser = random.Random(1)
-    # Listing 7,776 outcomes is slow; they are equally likely, and the last move determines how many.
+    # Listing 7,776 outcomes is slow; they are equally likely, and the last move gives their number.
     n_outcomes: dict[int | None, int] = {}
     start = time.process_time()
     while moves < SPIEL_STEPS:
