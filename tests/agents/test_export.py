@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 from small_run import SMALL
+from some_network import positions, some_network
 from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
-from test_network import positions, some_network
 
 from agents.config import parse
 from agents.export import main, model_card

@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from some_network import positions, some_network
 
 from yahtzee_env import evaluate, load_policy, observation, observation_names, policy_value
 from yahtzee_env.family import RULESETS, get_ruleset
@@ -17,39 +18,6 @@ from yahtzee_env.observation import FeatureGroup, layouts
 from yahtzee_env.policies import AGENTS, NetworkPolicy
 from yahtzee_env.policies.network import Layer
 from yahtzee_env.rules import Box, Ruleset
-
-
-def some_network(ruleset="yahtzee", width=16, activation="silu", seed=0, skips=False):
-    """A network with random weights and one hidden layer."""
-    rules, rng = get_ruleset(ruleset), np.random.default_rng(seed)
-    inputs, actions = len(observation_names(rules)), Games(rules, 0).n_actions
-
-    def array(*shape):
-        return rng.normal(size=shape).astype(np.float32)
-
-    layers = (
-        Layer("linear", (array(inputs, width), array(width))),
-        Layer("layer_norm", (array(width), array(width))),
-        Layer(activation),
-        Layer("linear", (array(width, actions), array(actions))),
-    )
-    skip = array(inputs, actions) if skips else None
-    return NetworkPolicy("some", rules, layers, skip, {"seed": seed})
-
-
-def positions(ruleset, n=500, seed=1):
-    """Positions of random games, some of every turn."""
-    games, rng = Games(get_ruleset(ruleset), n), np.random.default_rng(seed)
-    games.seed(rng)
-    games.start()
-    for step in range(60):
-        some = games.select(rng.random(n) < step / 60)
-        some.play(some.random_actions(rng))
-        yield games
-        actions = games.random_actions(rng)
-        games.play(actions)
-        games = games.select(~games.over)
-        n = len(games)
 
 
 @pytest.fixture

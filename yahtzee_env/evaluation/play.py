@@ -13,6 +13,7 @@ from yahtzee_env.dice import N_KEEPS
 from yahtzee_env.game import Games
 from yahtzee_env.kernels import GAME, REROLLS
 from yahtzee_env.policies import Policy
+from yahtzee_env.policies.adapters import as_actions
 from yahtzee_env.rules import MAX_BOXES, Ruleset
 from yahtzee_env.solver import Solution
 from yahtzee_env.solver.endings import choice_number
@@ -56,7 +57,8 @@ def play(
     """Play games to the end. Game i has the same dice for every policy and number of games.
 
     Raises:
-        ValueError: for an illegal action, with `on_illegal="raise"`.
+        ValueError: for an illegal action with `on_illegal="raise"`, or if the policy returns
+            anything but a whole number per game.
     """
     ruleset = solution.ruleset
     dice_seed, policy_seed = seed.spawn(2)
@@ -133,7 +135,7 @@ def _finish(
     log: _Log,
 ) -> None:
     while len(batch):
-        actions = policy.act(batch.positions(), rng)
+        actions = as_actions(policy.act(batch.positions(), rng), len(batch))
         if on_illegal == "random":
             actions, replaced = _legal(batch, actions, rng)
             log.illegal += replaced

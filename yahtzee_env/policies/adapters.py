@@ -32,7 +32,7 @@ class FunctionPolicy:
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
         """(n,) int64: what the function returned."""
-        return _as_actions(self.function(*positions.observe()), len(positions))
+        return as_actions(self.function(*positions.observe()), len(positions))
 
 
 class ModelPolicy:
@@ -85,7 +85,7 @@ class ModelPolicy:
                 f"{self.name} is recurrent: its memory of earlier steps would be lost, since "
                 "policies choose by the position alone"
             )
-        return _as_actions(actions, len(positions))
+        return as_actions(actions, len(positions))
 
     def _normalized(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
         find = getattr(self.model, "get_vec_normalize_env", None)
@@ -124,7 +124,12 @@ def load_sb3_model(path: Path, trust: bool) -> ModelPolicy:
     return ModelPolicy(policy, path.stem)
 
 
-def _as_actions(actions: Any, n: int) -> NDArray[np.int64]:
+def as_actions(actions: Any, n: int) -> NDArray[np.int64]:
+    """(n,) int64: what a policy returned for n games.
+
+    Raises:
+        ValueError: for anything but n whole numbers.
+    """
     chosen: NDArray[Any] = np.asarray(actions)
     if chosen.shape != (n,) or chosen.dtype.kind not in "iu":
         raise ValueError(
