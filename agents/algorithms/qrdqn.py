@@ -48,7 +48,6 @@ class QRDQNConfig(ReplayConfig):
     """
 
     batch_size: PositiveInt = 512
-    learning_rate: PositiveFloat = 3e-3
     quantiles: PositiveInt = 24
     kappa: PositiveFloat = 0.1
     mean_coef: NonNegativeFloat = 3.0
