@@ -19,14 +19,13 @@ from yahtzee_env.dice import N_KEEPS, N_ROLLS, ROLL_PROBABILITIES
 from yahtzee_env.evaluation.choices import CARDS_A_BATCH, PolicyChoices
 from yahtzee_env.family import get_ruleset
 from yahtzee_env.jit import kernel
-from yahtzee_env.kernels import REROLLS, legal_boxes
+from yahtzee_env.kernels import REROLLS
 from yahtzee_env.policies import as_policy
 from yahtzee_env.rules import Ruleset
+from yahtzee_env.solver.bounds import score_bounds
 from yahtzee_env.solver.distribution import Distribution
 from yahtzee_env.solver.endings import Endings, carry_choices, next_card
 from yahtzee_env.solver.sweep import card_shape, layers
-
-_MOST = 2**30
 
 
 @dataclass(frozen=True)
@@ -105,10 +104,7 @@ class _Scores(NamedTuple):
 
     @classmethod
     def at_start(cls, ruleset: Ruleset) -> _Scores:
-        low = np.full(card_shape(ruleset), _MOST, np.int32)
-        high = np.full(card_shape(ruleset), -1, np.int32)
-        low[0, 0, 0] = high[0, 0, 0] = 0
-        _bound_scores(compile_ruleset(ruleset), Endings.of(ruleset), low, high)
+        low, high = score_bounds(ruleset)
         begin = np.zeros(low.shape, np.int64)
         return cls(low, high, begin, np.empty(0), np.ones(1))
 
@@ -173,25 +169,6 @@ class _Forward:
             self.cards,
             None if self.scores is None else self.scores.total(),
         )
-
-
-@kernel
-def _bound_scores(compiled, endings, low, high):
-    """Write the lowest and the highest score with which each card can occur."""
-    rules = compiled[0]
-    last = low.shape[2] - 1
-    for filled in range(rules.all_boxes):
-        for five_scored in range(low.shape[1]):
-            for upper in range(last + 1):
-                card = (filled, five_scored, upper)
-                if high[card] < 0:
-                    continue
-                for ending in range(len(endings.box)):
-                    legal = legal_boxes(rules, filled, five_scored, endings.roll[ending])
-                    if legal >> endings.box[ending] & 1:
-                        _, gained, after = next_card(rules, endings, ending, card, last)
-                        low[after] = min(low[after], low[card] + gained)
-                        high[after] = max(high[after], high[card] + gained)
 
 
 @kernel

@@ -5,6 +5,7 @@ from yahtzee_env.policies.base import Policy, StochasticPolicy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import CardValuePolicy, OptimalPolicy
 from yahtzee_env.policies.network import NetworkPolicy
+from yahtzee_env.policies.objective import ObjectivePolicy
 from yahtzee_env.policies.registry import AGENTS, POLICIES, as_policy, load_policy, register_policy
 from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
 from yahtzee_env.policies.stochastic import EpsilonGreedyPolicy, MixturePolicy, SoftmaxPolicy
@@ -21,6 +22,7 @@ __all__ = [
     "MixturePolicy",
     "ModelPolicy",
     "NetworkPolicy",
+    "ObjectivePolicy",
     "OptimalPolicy",
     "Policy",
     "RandomPolicy",

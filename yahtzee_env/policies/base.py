@@ -15,7 +15,8 @@ class Policy(Protocol):
     """Chooses actions by positions alone: any object with `act`, `name` and `deterministic`.
 
     A policy keeps no memory of earlier calls: finished games leave the batch, so the rows of two
-    calls are different games. Positions that differ only in the score so far get the same choice.
+    calls are different games. Positions that differ only in the score so far get the same choice,
+    unless the policy says otherwise by an attribute `depends_on_score`; then it has no exact value.
 
     A policy does not see the generators of the dice. To look ahead it can throw dice of its own,
     `positions.branches(n, rng)`.

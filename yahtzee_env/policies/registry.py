@@ -13,6 +13,7 @@ from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import OptimalPolicy
 from yahtzee_env.policies.network import AGENT_FILE, load_network
+from yahtzee_env.policies.objective import PREFIX, load_objective_policy
 from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
 from yahtzee_env.policies.strategist import StrategistPolicy
 
@@ -61,6 +62,8 @@ def load_policy(name_or_path: str | os.PathLike[str], trust: bool = False) -> Po
 
     Args:
         name_or_path: a key of `POLICIES`; a trained agent of the package, such as "ppo-yahtzee";
+            the best play for another objective, such as "optimal:at-least-300" (the chance of at
+            least 300 points) or "optimal:cvar-0.1" (the mean of the worst tenth of all scores);
             the file of an exported agent or the folder of its training run; or the zip file of a
             stable-baselines3 model.
         trust: load a stable-baselines3 file, which can run any code in it. Exported agents hold no
@@ -76,6 +79,8 @@ def load_policy(name_or_path: str | os.PathLike[str], trust: bool = False) -> Po
         return POLICIES[name]()
     if name in AGENTS:
         return load_network(AGENTS[name])
+    if name.startswith(PREFIX):
+        return load_objective_policy(name)
     if not path.exists():
         known = ", ".join([*POLICIES, *AGENTS])
         raise ValueError(f"unknown policy {name!r}: choose from {known}, or name an agent's file")

@@ -127,8 +127,13 @@ def check_probabilities_known(policy: Policy) -> None:
     """Refuse a policy that is neither deterministic nor gives its probabilities.
 
     Raises:
-        ValueError: naming the policy.
+        ValueError: naming the policy; also for one that chooses by the score so far.
     """
+    if getattr(policy, "depends_on_score", False):
+        raise ValueError(
+            f"{policy.name} chooses by the score so far: exact values are computed only for "
+            "policies that do not"
+        )
     if not policy.deterministic and not isinstance(policy, StochasticPolicy):
         raise ValueError(
             f"{policy.name} is neither deterministic nor has a method `probabilities`: "

@@ -1,5 +1,18 @@
 """Exact solutions by dynamic programming, on the engine's own tables."""
 
+from yahtzee_env.solver.distribution import Distribution
+from yahtzee_env.solver.objective_solution import ObjectiveSolution
+from yahtzee_env.solver.objectives import AtLeast, Beat, CVaR, Objective, Utility
 from yahtzee_env.solver.solution import Solution, solve
 
-__all__ = ["Solution", "solve"]
+__all__ = [
+    "AtLeast",
+    "Beat",
+    "CVaR",
+    "Distribution",
+    "Objective",
+    "ObjectiveSolution",
+    "Solution",
+    "Utility",
+    "solve",
+]

@@ -17,6 +17,8 @@ from yahtzee_env.solver import cache as kept
 from yahtzee_env.solver.distribution import Distribution
 from yahtzee_env.solver.label import action_values
 from yahtzee_env.solver.moments import score_variance
+from yahtzee_env.solver.objective_solution import ObjectiveSolution, solve_objective
+from yahtzee_env.solver.objectives import DEFAULT_LEVELS, Objective
 from yahtzee_env.solver.returns import Layer, Returns, return_layers
 from yahtzee_env.solver.sweep import card_shape, reachable_cards, sweep
 from yahtzee_env.solver.turn import Outcomes
@@ -140,21 +142,49 @@ class Solution(PositionValues):
         return found[0] if isinstance(position, State) else found
 
 
-def solve(ruleset: str | Ruleset = "yahtzee", cache: bool = True) -> Solution:
+@overload
+def solve(
+    ruleset: str | Ruleset = "yahtzee", cache: bool | None = None, objective: None = None
+) -> Solution: ...
+@overload
+def solve(
+    ruleset: str | Ruleset = "yahtzee",
+    cache: bool | None = None,
+    *,
+    objective: Objective,
+    levels: int = DEFAULT_LEVELS,
+    progress: Callable[[float], None] | None = None,
+) -> ObjectiveSolution: ...
+def solve(
+    ruleset: str | Ruleset = "yahtzee",
+    cache: bool | None = None,
+    objective: Objective | None = None,
+    levels: int = DEFAULT_LEVELS,
+    progress: Callable[[float], None] | None = None,
+) -> Solution | ObjectiveSolution:
     """The exact solution of a rule set, by backward induction over all cards.
 
-    Takes about a second for the official rules; see the README for measurements.
+    For the expected score it takes about a second under the official rules; for an objective about
+    a minute and half a gigabyte of memory (see docs/distributions.md).
 
     Args:
         ruleset: a rule set or its name.
         cache: keep the solution in the user's cache folder and read it from there (the
-            environment variable ``YAHTZEE_ENV_CACHE`` moves the folder). False does neither.
+            environment variable ``YAHTZEE_ENV_CACHE`` moves the folder). False does neither. By
+            default the solution for the expected score is kept, that for an objective is not.
+        objective: what to maximise instead of the expected score (see `solver.objectives`).
+        levels: how many levels of points an objective is worked out for; one of a table of
+            utilities has as many as the table has entries.
+        progress: for an objective, called now and then with the share of the work done, 0 to 1.
 
     Raises:
-        ValueError: for an unknown rule set.
+        ValueError: for an unknown rule set, or an objective that needs more levels.
+        MemoryError: if this machine has less memory than the values of an objective take.
     """
     rules = get_ruleset(ruleset)
-    return _solve_once(rules) if cache else Solution(rules, _compute(rules))
+    if objective is not None:
+        return solve_objective(rules, objective, levels, bool(cache), progress)
+    return Solution(rules, _compute(rules)) if cache is False else _solve_once(rules)
 
 
 @lru_cache(maxsize=8)

@@ -78,14 +78,15 @@ class Outcomes(NamedTuple):
     rolls: NDArray[np.int64]
 
     @classmethod
-    def of(cls, ruleset: Ruleset) -> Outcomes:
-        """The groups of a rule set."""
+    def of(cls, ruleset: Ruleset, monotone: bool = True) -> Outcomes:
+        """The groups of a rule set; where points are not always welcome, without any left out."""
         zero, groups = [], []
         for box in ruleset.boxes:
             scores = np.where(FIVE_ALIKE > 0, -1, box.scores)
             paying = [np.flatnonzero(scores == points) for points in np.unique(scores[scores > 0])]
             nothing = np.flatnonzero(scores == 0)
-            if ruleset.tracks_five_alike and box.name == ruleset.five_alike_box and paying:
+            tracked = ruleset.tracks_five_alike and box.name == ruleset.five_alike_box
+            if (tracked and paying) or not monotone:
                 paying.append(nothing)
                 nothing = nothing[:0]
             zero.append(nothing[0] if len(nothing) else -1)
