@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
+from agents.command import status_of
 
 RECORD = 241.78
 """Mean score of the best published learned player of the official rules, arXiv 2601.00007."""
@@ -42,7 +39,7 @@ def read(path: Path) -> dict[str, list[float]]:
     except (ValueError, KeyError, TypeError):
         curve = {}
     if not curve or not curve[SCORE]:
-        raise ValueError(f"{path} is no table of evaluations with {', '.join(columns)}")
+        raise ValueError(f"{path} is not a table of evaluations with {', '.join(columns)}")
     return curve
 
 
@@ -56,7 +53,10 @@ def passing(curve: dict[str, list[float]], score: float) -> dict[str, float] | N
 
 def draw(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) -> None:
     """Draw the luck-adjusted scores of named runs against games, steps and minutes."""
-    figure, plots = plt.subplots(1, len(AXES), figsize=(13, 4), sharey=True, layout="constrained")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    plots = figure.subplots(1, len(AXES), sharey=True)
     for plot, (column, (label, scale)) in zip(plots, AXES.items(), strict=True):
         for name, curve in curves.items():
             x = [value * scale for value in curve[column]]
@@ -87,20 +87,20 @@ def _mark_record(plots: Any) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code, 2 for files that cannot be read or written."""
+    """Run the command; returns its exit status, 2 where it is refused."""
+    return status_of(_curves, arguments, extra="plots")
+
+
+def _curves(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m agents.curves", description="Learning curves.")
     parser.add_argument("files", type=Path, nargs="+", help="evaluations.csv of runs")
     parser.add_argument("--output", type=Path, default=Path("curves.png"))
     parser.add_argument("--floor", type=_finite, default=225.0, help="the lowest score drawn")
     options = parser.parse_args(arguments)
-    try:
-        names = _names(options.files)
-        curves = {name: read(path) for name, path in zip(names, options.files, strict=True)}
-        _show(curves, options.floor, options.output)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    names = _names(options.files)
+    curves = {name: read(path) for name, path in zip(names, options.files, strict=True)}
+    _print(curves)
+    draw(curves, options.floor, options.output)
 
 
 def _finite(text: str) -> float:
@@ -113,12 +113,11 @@ def _finite(text: str) -> float:
     return value
 
 
-def _show(curves: dict[str, dict[str, list[float]]], floor: float, output: Path) -> None:
+def _print(curves: dict[str, dict[str, list[float]]]) -> None:
     for name, curve in curves.items():
         passed = passing(curve, RECORD)
         when = "" if passed is None else f"; {RECORD} passed after {_words(passed)}"
         print(f"{name}: {curve[SCORE][-1]:.2f} at the end{when}")
-    draw(curves, floor, output)
 
 
 def _words(passed: dict[str, float]) -> str:

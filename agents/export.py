@@ -12,9 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-import yaml
-
-from agents.algorithms import ALGORITHMS
+from agents.command import status_of
 from agents.runs.folder import AGENT
 from yahtzee_env.evaluation import METRICS, metric_texts
 from yahtzee_env.files import write_beside
@@ -24,14 +22,17 @@ CARD = Template(Path(__file__).with_name("model_card.md").read_text(encoding="ut
 
 
 def model_card(agent: NetworkPolicy) -> str:
-    """What people should know of a trained agent, in Markdown."""
+    """What a user should know about a trained agent, in Markdown."""
+    from agents.algorithms import ALGORITHMS
+
     config, result = agent.training["config"], agent.training["result"]
+    algorithm = ALGORITHMS[config["algorithm"]]
     [row], made = result["scores"], result["provenance"]
     packages = (f"{name} {version}" for name, version in made["packages"].items())
     return CARD.substitute(
         name=agent.name,
-        algorithm=ALGORITHMS[config["algorithm"]].title,
-        redraws=_redraws(config),
+        algorithm=algorithm.title,
+        redraws=_redraws(algorithm.redrawn, config[algorithm.name]["redraws"]),
         ruleset=agent.ruleset.name,
         games=f"{row['games']:,}",
         optimum=f"{row['optimum']:.2f}",
@@ -53,13 +54,12 @@ def _metrics(row: dict[str, Any]) -> str:
     return "\n".join(f"| {one.label} | {texts[one.key]} |" for one in METRICS if one.key in texts)
 
 
-def _redraws(config: dict[str, Any]) -> str:
-    number = config[config["algorithm"]]["redraws"]
+def _redraws(when: str, number: int) -> str:
     if not number:
         return ""
     return (
-        f" {ALGORITHMS[config['algorithm']].redrawn} the simulator threw the dice {number} more "
-        "times, to judge the action with less luck; these throws are not counted as steps."
+        f" {when} the simulator threw the dice {number} more times, to judge the action with less "
+        "luck; these throws are not counted as steps."
     )
 
 
@@ -73,14 +73,16 @@ def publish(run: Path, folder: Path, force: bool = False) -> Path:
             given.
         OSError: if the folder cannot be written.
     """
+    import yaml
+
     if not (run / AGENT).is_file():
-        raise ValueError(f"{run} holds no {AGENT}: no run, not finished, or one without masks")
+        raise ValueError(f"{run} holds no {AGENT}: it is not a finished run with masks")
     agent = load_network(run / AGENT)
     try:
         config = yaml.safe_dump(agent.training["config"], sort_keys=False)
         card = model_card(agent)
     except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{run / AGENT} does not tell how it was trained") from None
+        raise ValueError(f"{run / AGENT} does not say how it was trained") from None
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder")
     path = folder / f"{agent.name}.npz"
@@ -98,7 +100,11 @@ def _writer(text: str) -> Callable[[Path], int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code, 2 for what is refused."""
+    """Run the command; returns its exit status, 2 where it is refused."""
+    return status_of(_export, arguments, extra="learn")
+
+
+def _export(arguments: Sequence[str]) -> None:
     parser = ArgumentParser(
         prog="python -m agents.export",
         description="Copy the agent of a finished run, with its configuration and a model card.",
@@ -107,12 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where to put the three files")
     parser.add_argument("--force", action="store_true", help="replace an agent of the same name")
     options = parser.parse_args(arguments)
-    try:
-        print(publish(options.run, options.folder, options.force))
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    print(publish(options.run, options.folder, options.force))
 
 
 if __name__ == "__main__":

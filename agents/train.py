@@ -1,68 +1,55 @@
 """Train an agent and measure it: ``python -m agents.train --config configs/ppo_quick.yaml``.
 
-Every key of `agents.config.TrainConfig` can also be given on the command line, as in
-``--ruleset yatzy --ppo.n_epochs 4``. ``--resume runs/NAME-1`` resumes an interrupted run.
+Every key of the configuration can also be given on the command line, as in
+``--ruleset yatzy --ppo.n_epochs 4``. ``--resume runs/ppo-1`` resumes an interrupted run.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Sequence
 
-from agents.early_stop import SIGNALLED, stop_as_usual, stop_early
-
-if __name__ == "__main__":
-    stop_early()  # the imports below take seconds
-
-from agents.config import parse
-from agents.runs.callbacks import Diverged
-from agents.runs.checkpoint import BadCheckpoint
-from agents.runs.folder import (
-    RESULT,
-    is_complete,
-    open_run_folder,
-    provenance,
-    reopen_run_folder,
-)
-from agents.runs.loop import finish, train
-from agents.runs.stop import Stopped, StopRequest
-from yahtzee_env.report.terminal import show, summary
+from agents.command import status_of, tell
+from agents.runs.stop import Stopped, StopRequest, ending_early, stopping_at_once
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code, 2 for a configuration that is refused."""
-    try:
-        config, options = parse(sys.argv[1:] if arguments is None else arguments)
+    """Run the command; returns its exit status, 2 where it is refused."""
+    return status_of(_train, arguments, extra="learn")
+
+
+def _train(arguments: Sequence[str]) -> None:
+    with ending_early():  # these imports take seconds
+        from agents.command_line import parse
+        from agents.runs.folder import RESULT, is_complete, open_run_folder, reopen_run_folder
+        from agents.runs.loop import train
+        from agents.runs.provenance import provenance
+        from agents.runs.result import finish
+        from yahtzee_env.report.terminal import show, summary
+
+        config, options = parse(arguments)
         if options.resume:
-            folder = reopen_run_folder(options.run_dir)
+            folder = reopen_run_folder(options.resume)
             if is_complete(folder, config.whole_timesteps):
                 print(f"the run in {folder} is complete; {folder / RESULT} holds its result")
-                return 0
+                return
         else:
             folder = open_run_folder(config.name, options.run_dir, options.force)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    stop_as_usual()
-    stop, origin = StopRequest(), provenance()  # the code may be changed while it runs
+        origin = provenance()  # the code may be changed during the run
+    stop = StopRequest()
     try:
         with stop.listening():
-            model, history = train(config, folder, stop)
-        show([summary(finish(config, folder, model, history, origin).evaluations)])
-    except (BadCheckpoint, Diverged, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
-            raise
-        print("error: not enough memory for this configuration", file=sys.stderr)
-        return 2
-    except (Stopped, KeyboardInterrupt):
-        how = f"python -m agents.train --resume {folder}"
-        print(f"stopped; the agent so far is in {folder}, and this goes on: {how}", file=sys.stderr)
-        return SIGNALLED + (stop.signal or signal.SIGINT)
-    return 0
+            model, history = train(config, folder, stop, show_progress=True)
+        with stopping_at_once():
+            comparison = finish(config, folder, model, history, origin)
+    except RuntimeError as error:
+        if "allocate memory" in str(error):  # torch has no class for it
+            raise MemoryError from None
+        raise
+    except Stopped:
+        tell(f"stopped; resume with: python -m agents.train --resume {folder}")
+        raise
+    show([summary(comparison.evaluations)])
 
 
 if __name__ == "__main__":

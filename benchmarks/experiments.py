@@ -26,7 +26,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from scipy.stats import ttest_ind
 
-from agents.config import parse
+from agents.command_line import parse
 from agents.runs.folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
 from agents.runs.loop import default_threads
 from yahtzee_env.evaluation import SampleMean
@@ -142,8 +142,8 @@ def train(name: str, seed: int) -> bool:
     folder = RUNS / "experiments" / f"{name}-{seed}"
     arguments = [*EXPERIMENTS[name].arguments, *COMMON, "--name", name, "--seed", str(seed)]
     if not (folder / CONFIG).exists():
-        arguments += ["--run-dir", str(folder)]
-    elif parse(["--config", str(folder / CONFIG)])[0] != parse(arguments)[0]:
+        arguments += ["--run_dir", str(folder)]
+    elif parse(["--config", str(folder / CONFIG)])[0].plain() != parse(arguments)[0].plain():
         print(f"{folder} is a run of another configuration: remove it first", file=sys.stderr)
         return False
     elif is_complete(folder):

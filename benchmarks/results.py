@@ -19,11 +19,13 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from agents.runs.folder import provenance, write_json
+from agents.runs.folder import write_json
+from agents.runs.provenance import provenance
 from yahtzee_env import evaluate, load_policy, policy_value, solve
 from yahtzee_env.evaluation import METRICS, measurements, metric_texts
 from yahtzee_env.files import write_beside
 from yahtzee_env.policies import AGENTS, POLICIES
+from yahtzee_env.policies.network import load_network
 
 ROOT = Path(__file__).parents[1]
 DATA, PAGE, README = (
@@ -55,12 +57,14 @@ README_PUBLISHED = f"*best published learned agent: A2C, 1 million games ({ARXIV
 
 def rulesets() -> list[str]:
     """The official rules, and those that an agent of the package plays."""
-    return list(dict.fromkeys(["yahtzee", *(load_policy(name).ruleset.name for name in AGENTS)]))
+    return list(
+        dict.fromkeys(["yahtzee", *(load_network(path).ruleset.name for path in AGENTS.values())])
+    )
 
 
 def players(ruleset: str) -> list[str]:
     """Every player of the package that can play these rules, the optimal one aside."""
-    agents = [name for name in AGENTS if load_policy(name).ruleset.name == ruleset]
+    agents = [name for name, path in AGENTS.items() if load_network(path).ruleset.name == ruleset]
     return [*(name for name in POLICIES if name != "optimal"), *agents]
 
 

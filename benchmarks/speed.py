@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -42,7 +44,9 @@ OPTIMAL_GAMES = 8_192
 
 def vector_steps(num_envs: int, count_drawing: bool) -> float:
     """Steps per second of the native vector env under random legal actions."""
-    envs = gym.make_vec("Yahtzee-v0", num_envs=num_envs, vectorization_mode="vector_entry_point")
+    envs: Any = gym.make_vec(
+        "Yahtzee-v0", num_envs=num_envs, vectorization_mode="vector_entry_point"
+    )
     rng = np.random.default_rng(1)
     envs.reset(seed=1)
     spent = 0.0
@@ -159,7 +163,7 @@ def groups() -> dict[str, dict[str, Measure]]:
         "steps per second, one core": {
             **{
                 f"vector env, {n} games{', drawing the actions included' * drawn}": (
-                    lambda n=n, drawn=drawn: vector_steps(n, drawn)
+                    partial(vector_steps, n, drawn)
                 )
                 for n in (1024, 4096, 8192)
                 for drawn in (False, True)

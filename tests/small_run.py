@@ -1,27 +1,46 @@
-"""A run of seconds, for the tests."""
+"""A training run of seconds, for the tests."""
 
 import hashlib
 
-from agents.algorithms.dqn import DQNConfig
-from agents.algorithms.ppo import PPOConfig
-from agents.algorithms.qrdqn import QRDQNConfig
-from agents.config import EvaluationConfig, TrainConfig
-from agents.networks import NetworkConfig
+from agents.config import make_config
 
-SMALL = TrainConfig(
-    name="small",
-    threads=1,
-    total_timesteps=2048,
-    checkpoint_every=1024,
-    n_envs=16,
-    network=NetworkConfig(widths=[32]),
-    ppo=PPOConfig(
-        n_steps=32, batch_size=128, learning_rate=6e-4, value_learning_rate=1e-3, redraws=0
-    ),
-    dqn=DQNConfig(buffer_size=1024, learning_starts=128, batch_size=64, redraws=0),
-    qrdqn=QRDQNConfig(buffer_size=1024, learning_starts=128, batch_size=64, redraws=0, quantiles=8),
-    evaluation=EvaluationConfig(every=1024, games=20, final_games=20),
-)
+VALUES = {
+    "name": "small",
+    "threads": 1,
+    "total_timesteps": 2048,
+    "checkpoint_every": 1024,
+    "n_envs": 16,
+    "network": {"widths": [32]},
+    "evaluation": {"every": 1024, "games": 20, "final_games": 20},
+    "ppo": {
+        "n_steps": 32,
+        "batch_size": 128,
+        "learning_rate": 6e-4,
+        "value_learning_rate": 1e-3,
+        "redraws": 0,
+    },
+    "dqn": {"buffer_size": 1024, "learning_starts": 128, "batch_size": 64, "redraws": 0},
+    "qrdqn": {
+        "buffer_size": 1024,
+        "learning_starts": 128,
+        "batch_size": 64,
+        "redraws": 0,
+        "quantiles": 8,
+    },
+    "a2c": {"n_steps": 32, "redraws": 0},
+}
+
+
+def small(**changes):
+    """The small run with some keys changed, such as `seed=2, dqn={"redraws": 2}`."""
+    merged = {
+        key: {**VALUES.get(key, {}), **value} if isinstance(value, dict) else value
+        for key, value in changes.items()
+    }
+    return make_config(VALUES | merged)
+
+
+SMALL = small()
 
 
 def fingerprint(model):

@@ -9,14 +9,15 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from agents.networks import NetworkConfig, Scorer
+from agents.algorithms.networks import NetworkSettings, Scorer
+from agents.settings import Settings
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 Model: TypeAlias = BaseAlgorithm
 """An agent that learns, of whatever algorithm."""
 
 Memory: TypeAlias = dict[str, NDArray[Any]]
-Settings = TypeVar("Settings")
+S = TypeVar("S", bound=Settings)
 
 
 class Shared(NamedTuple):
@@ -48,7 +49,7 @@ def nothing_restored(model: Any, memory: Mapping[str, NDArray[Any]]) -> None:
 
 
 @dataclass(frozen=True)
-class Algorithm(Generic[Settings]):
+class Algorithm(Generic[S]):
     """A learning algorithm.
 
     Attributes:
@@ -69,10 +70,10 @@ class Algorithm(Generic[Settings]):
 
     name: str
     title: str
-    settings: type[Settings]
-    make: Callable[[Settings, NetworkConfig, YahtzeeSB3VecEnv], Model]
-    rollout_length: Callable[[Settings], int]
-    check: Callable[[Settings, Shared], None]
+    settings: type[S]
+    make: Callable[[S, NetworkSettings, YahtzeeSB3VecEnv], Model]
+    rollout_length: Callable[[S], int]
+    check: Callable[[S, Shared], None]
     scorer: Callable[[Any], Scorer]
     redrawn: str
     counters: tuple[str, ...] = ()

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
+from gymnasium import spaces
 from stable_baselines3.dqn.policies import QNetwork
 from torch import nn
 
 from agents.algorithms.base import Algorithm
 from agents.algorithms.masked_dqn import MaskableDQN, MaskableDQNPolicy, MaskableSamples
+from agents.algorithms.networks import NetworkSettings, Scorer, mlp
 from agents.algorithms.replay import (
     COUNTERS,
     DuelingPolicy,
     RedrawOffPolicy,
-    ReplayConfig,
+    ReplaySettings,
     check_replay,
     known_points,
     learner_arguments,
     memory,
     restore,
 )
-from agents.networks import NetworkConfig, Scorer, mlp
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 
-@dataclass(frozen=True)
-class DQNConfig(ReplayConfig):
-    """Settings of double deep Q-learning with masks: those of `ReplayConfig`."""
+class DQNSettings(ReplaySettings):
+    """Settings of double deep Q-learning with masks: those of `ReplaySettings`."""
 
 
 class DuelingNetwork(nn.Module):
@@ -45,6 +44,8 @@ class DuelingNetwork(nn.Module):
         widths: units of each hidden layer.
         *layers: the other arguments of `mlp`.
     """
+
+    skip: torch.Tensor
 
     def __init__(
         self,
@@ -73,8 +74,11 @@ class DuelingNetwork(nn.Module):
 class DuelingDQNPolicy(DuelingPolicy, MaskableDQNPolicy):
     """The policy of maskable DQN on a `DuelingNetwork`, for the flat observation."""
 
+    action_space: spaces.Discrete
+    net_arch: list[int]
+
     def make_q_net(self) -> QNetwork:
-        network = super().make_q_net()
+        network: Any = super().make_q_net()
         network.q_net = DuelingNetwork(
             network.features_dim,
             int(self.action_space.n),
@@ -96,22 +100,22 @@ class RedrawDQN(RedrawOffPolicy, MaskableDQN):
         return super().targets(batch).reshape(1 + self.redraws, -1, 1).mean(dim=0)
 
 
-def make(settings: DQNConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv) -> RedrawDQN:
+def make(settings: DQNSettings, network: NetworkSettings, env: YahtzeeSB3VecEnv) -> RedrawDQN:
     """An untrained model for the games of `env`."""
     return RedrawDQN(DuelingDQNPolicy, **learner_arguments(settings, network, env))
 
 
 def scorer(model: RedrawDQN) -> Scorer:
     """The advantages: the value of the position is the same for every action of a choice."""
-    network = model.q_net.q_net
-    modules = [*network.body, network.advantages]
-    return Scorer(model.q_net.features_extractor, modules, network.skip)
+    features: Any = model.q_net.features_extractor
+    network: Any = model.q_net.q_net
+    return Scorer(features, [*network.body, network.advantages], network.skip)
 
 
 ALGORITHM = Algorithm(
     name="dqn",
     title="DQN",
-    settings=DQNConfig,
+    settings=DQNSettings,
     make=make,
     rollout_length=lambda settings: 1,
     check=partial(check_replay, "dqn"),

@@ -39,12 +39,14 @@ class MaskableSamples(NamedTuple):
     next_action_masks: th.Tensor
 
 
-class _KeepsMasks:
+class _KeepsMasks(ReplayBuffer):
     """Adds the action mask of each next state to a replay buffer.
 
     Attributes:
         next_action_masks: (size, n_envs, actions) bool.
     """
+
+    action_space: spaces.Discrete
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,13 +74,14 @@ class _KeepsMasks:
         )
 
     def _rows(self, kept: Any, at: Any, env: VecNormalize | None) -> Any:
-        if isinstance(kept, Mapping):
-            rows = self._normalize_obs({name: array[at] for name, array in kept.items()}, env)
-            return {name: self.to_torch(array) for name, array in rows.items()}
-        return self.to_torch(self._normalize_obs(kept[at], env))
+        if not isinstance(kept, Mapping):
+            row: Any = self._normalize_obs(kept[at], env)
+            return self.to_torch(row)
+        rows: Any = self._normalize_obs({name: array[at] for name, array in kept.items()}, env)
+        return {name: self.to_torch(array) for name, array in rows.items()}
 
 
-class MaskableReplayBuffer(_KeepsMasks, ReplayBuffer):
+class MaskableReplayBuffer(_KeepsMasks):
     """stable-baselines3's replay buffer with the masks of the next states."""
 
 
@@ -150,8 +153,12 @@ class MaskableOffPolicy(OffPolicyAlgorithm):
             `optimize_memory_usage`, which are not supported.
     """
 
+    action_space: spaces.Discrete
+    env: Any
     exploration_rate: float
-    max_grad_norm: float | None
+    max_grad_norm: Any
+    policy: Any
+    replay_buffer: Any
 
     def loss(self, batch: MaskableSamples) -> th.Tensor:
         """() float32: what an update lowers, for a batch from the replay buffer."""

@@ -1,66 +1,61 @@
 """Maskable PPO with a falling entropy bonus, two learning rates, and redraws.
 
-Redraws judge each action by several throws of the dice: see `agents.redraws`.
+Redraws judge each action by several throws of the dice: see `agents.algorithms.redraws`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from jsonargparse.typing import (
-    ClosedUnitInterval,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    restricted_number_type,
-)
+from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.utils import LinearSchedule
 from torch import nn
 
 from agents.algorithms.base import Algorithm, Shared, check_redraws
-from agents.masked_categorical import MaskedCategorical
-from agents.networks import NetworkConfig, Scorer, mlp, policy_arguments
-from agents.redraws import RedrawRolloutBuffer
+from agents.algorithms.masked_categorical import MaskedCategorical
+from agents.algorithms.networks import NetworkSettings, Scorer, mlp, policy_arguments
+from agents.algorithms.redraws import RedrawRolloutBuffer
+from agents.settings import (
+    AtLeastTwo,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Settings,
+    Share,
+)
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
-Several = restricted_number_type("Several", int, (">=", 2), docstring="At least 2.")
 
-
-@dataclass(frozen=True)
-class PPOConfig:
-    """Settings of proximal policy optimisation, named as in stable-baselines3.
-
-    Attributes:
-        n_steps: steps of each game between two updates
-        n_epochs: passes over the collected steps in an update
-        batch_size: steps of a minibatch
-        gamma: discount; 1 makes the return the final score
-        gae_lambda: how far advantages look past the value network
-        clip_range: how far one update may move the probability of an action
-        ent_coef: weight of the entropy bonus at the start; it falls linearly to 0
-        learning_rate: of the policy network at the start; it falls linearly to 0
-        value_learning_rate: the same for the value network
-        max_grad_norm: largest norm of the gradient of an optimiser step
-        redraws: how many extra throws of the dice judge each action (see agents/redraws.py)
-    """
+class PPOSettings(Settings):
+    """Settings of proximal policy optimisation, named as in stable-baselines3."""
 
     n_steps: PositiveInt = 8
+    """Steps of each game between two updates."""
     n_epochs: PositiveInt = 3
-    batch_size: Several = 1024
-    gamma: ClosedUnitInterval = 1.0
-    gae_lambda: ClosedUnitInterval = 0.4
+    """Passes over the collected steps in an update."""
+    batch_size: AtLeastTwo = 1024
+    """Steps of a minibatch."""
+    gamma: Share = 1.0
+    """Discount; 1 makes the return the final score."""
+    gae_lambda: Share = 0.4
+    """How far advantages look past the value network."""
     clip_range: PositiveFloat = 0.2
+    """How far one update may move the probability of an action."""
     ent_coef: NonNegativeFloat = 0.2
+    """Weight of the entropy bonus at the start; it falls linearly to 0."""
     learning_rate: PositiveFloat = 2e-3
+    """Learning rate of the policy network at the start; it falls linearly to 0."""
     value_learning_rate: PositiveFloat = 2e-3
+    """Learning rate of the value network at the start; it falls linearly to 0."""
     max_grad_norm: PositiveFloat = 0.5
+    """Largest norm of the gradient of an optimiser step."""
     redraws: NonNegativeInt = 3
+    """Extra throws of the dice that judge each action (see agents/algorithms/redraws.py)."""
 
 
 class TwoNetworks(nn.Module):
@@ -101,6 +96,11 @@ class TwoNetworksPolicy(MaskableActorCriticPolicy):
         **kwargs: as for the base class.
     """
 
+    action_space: spaces.Discrete
+    mlp_extractor: Any
+    net_arch: Any
+    optimizer_class: Any
+
     def __init__(
         self, *args: Any, value_lr_factor: float = 1.0, layer_norm: bool = True, **kwargs: Any
     ) -> None:
@@ -134,9 +134,12 @@ class RedrawPPO(MaskablePPO):
 
     Args:
         *args: as for `MaskablePPO`.
-        redraws: how many extra throws of the dice judge each action, see `agents.redraws`.
+        redraws: extra throws of the dice that judge each action, see `agents.algorithms.redraws`.
         **kwargs: as for `MaskablePPO`.
     """
+
+    policy: Any
+    rollout_buffer: Any
 
     def __init__(self, *args: Any, redraws: int = 0, **kwargs: Any) -> None:
         self.redraws = redraws
@@ -169,7 +172,7 @@ class RedrawPPO(MaskablePPO):
             group["lr"] *= group.get("lr_factor", 1.0)
 
 
-def make(settings: PPOConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv) -> RedrawPPO:
+def make(settings: PPOSettings, network: NetworkSettings, env: YahtzeeSB3VecEnv) -> RedrawPPO:
     """An untrained model for the games of `env`."""
     return RedrawPPO(
         TwoNetworksPolicy,
@@ -195,7 +198,7 @@ def make(settings: PPOConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv) -> 
     )
 
 
-def check(settings: PPOConfig, shared: Shared) -> None:
+def check(settings: PPOSettings, shared: Shared) -> None:
     """Refuse settings that do not fit the shared ones, with ValueError."""
     check_redraws("ppo.redraws", settings.redraws, shared)
     rollout = shared.n_envs * settings.n_steps
@@ -216,7 +219,7 @@ def scorer(model: RedrawPPO) -> Scorer:
 ALGORITHM = Algorithm(
     name="ppo",
     title="PPO",
-    settings=PPOConfig,
+    settings=PPOSettings,
     make=make,
     rollout_length=lambda settings: settings.n_steps,
     check=check,

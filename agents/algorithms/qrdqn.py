@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from jsonargparse.typing import NonNegativeFloat, PositiveFloat, PositiveInt
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional as F
@@ -21,36 +19,34 @@ from agents.algorithms.masked_qrdqn import (
     MaskableQuantileNetwork,
     quantile_huber_loss,
 )
+from agents.algorithms.networks import NetworkSettings, Scorer, mlp
+from agents.algorithms.quantiles import Forecast, check_quantiles
 from agents.algorithms.replay import (
     COUNTERS,
     DuelingPolicy,
     RedrawOffPolicy,
-    ReplayConfig,
+    ReplaySettings,
     check_replay,
     known_points,
     learner_arguments,
     memory,
     restore,
 )
-from agents.networks import NetworkConfig, Scorer, mlp
-from agents.quantiles import Forecast, check_quantiles
+from agents.settings import NonNegativeFloat, PositiveFloat, PositiveInt
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 
-@dataclass(frozen=True)
-class QRDQNConfig(ReplayConfig):
-    """Settings of QR-DQN with masks: those of `ReplayConfig` and these.
-
-    Attributes:
-        quantiles: quantiles of the return that the network estimates for each action
-        kappa: errors of quantiles beyond it, in rewards, count linearly, smaller ones squared
-        mean_coef: weight of the Huber loss of the mean, which alone decides between actions
-    """
+class QRDQNSettings(ReplaySettings):
+    """Settings of QR-DQN with masks: those of `ReplaySettings` and these."""
 
     batch_size: PositiveInt = 512
+    """Transitions of an update."""
     quantiles: PositiveInt = 24
+    """Quantiles of the return that the network estimates for each action."""
     kappa: PositiveFloat = 0.1
+    """Errors of quantiles beyond it, in rewards, count linearly, smaller ones squared."""
     mean_coef: NonNegativeFloat = 3.0
+    """Weight of the Huber loss of the mean, which alone decides between actions."""
 
 
 class DuelingQuantileNetwork(MaskableQuantileNetwork):
@@ -65,6 +61,10 @@ class DuelingQuantileNetwork(MaskableQuantileNetwork):
         layer_norm: normalise each hidden layer before its activation.
         **kwargs: as for the base class.
     """
+
+    body: Any
+    features_extractor: Any
+    skip: torch.Tensor
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class DuelingQuantileNetwork(MaskableQuantileNetwork):
         skip = known_points(self.features_dim, n_actions, pays, rewards_per_pay)
         self.register_buffer("skip", skip, persistent=False)
 
-    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+    def forward(self, observations: Any) -> torch.Tensor:
         """(n, quantiles, actions) float32 from (n, features) float32."""
         seen, hidden = self._hidden(observations)
         advantages = self.advantages(hidden).unflatten(1, (-1, self.n_quantiles))
@@ -176,7 +176,7 @@ class RedrawQRDQN(RedrawOffPolicy, MaskableQRDQN):
         return each.transpose(0, 1).flatten(1)
 
 
-def make(settings: QRDQNConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv) -> RedrawQRDQN:
+def make(settings: QRDQNSettings, network: NetworkSettings, env: YahtzeeSB3VecEnv) -> RedrawQRDQN:
     """An untrained model for the games of `env`."""
     arguments = learner_arguments(settings, network, env)
     arguments["policy_kwargs"]["n_quantiles"] = settings.quantiles
@@ -187,7 +187,7 @@ def make(settings: QRDQNConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv) -
 
 def scorer(model: RedrawQRDQN) -> Scorer:
     """The mean advantages: the value of the position is the same for every action of a choice."""
-    network = model.policy.quantile_net
+    network: Any = model.policy.quantile_net
     modules = [*network.body, network.mean_advantages()]
     return Scorer(network.features_extractor, modules, network.skip)
 
@@ -216,7 +216,7 @@ def diagnose(model: RedrawQRDQN, seed: int) -> dict[str, float]:
 ALGORITHM = Algorithm(
     name="qrdqn",
     title="QR-DQN",
-    settings=QRDQNConfig,
+    settings=QRDQNSettings,
     make=make,
     rollout_length=lambda settings: 1,
     check=partial(check_replay, "qrdqn"),

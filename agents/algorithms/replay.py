@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from jsonargparse.typing import ClosedUnitInterval, NonNegativeInt, PositiveFloat, PositiveInt
 from numpy.typing import NDArray
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
@@ -20,8 +18,9 @@ from agents.algorithms.masked_dqn import (
     MaskableReplayBuffer,
     MaskableSamples,
 )
-from agents.networks import NetworkConfig, policy_arguments
-from agents.redraws import redraw
+from agents.algorithms.networks import NetworkSettings, policy_arguments
+from agents.algorithms.redraws import redraw
+from agents.settings import NonNegativeInt, PositiveFloat, PositiveInt, Settings, Share
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.kernels import GAME
 from yahtzee_env.observation import POINTS_SCALE, observation_names
@@ -41,37 +40,34 @@ BUFFER = (
 """The arrays of a replay buffer; one with redraws has `before` too."""
 
 
-@dataclass(frozen=True)
-class ReplayConfig:
+class ReplaySettings(Settings):
     """Settings of algorithms that learn from replayed steps, named as in stable-baselines3.
 
     The network is trained once for each step of all games.
-
-    Attributes:
-        buffer_size: transitions to learn from, the latest ones
-        learning_starts: steps of random play before the first update
-        batch_size: transitions of an update
-        tau: how far the target network follows at each step of all games
-        gamma: discount; 1 makes the return the final score
-        learning_rate: at the start; it falls linearly to 0
-        exploration_initial_eps: share of random actions at the start
-        exploration_final_eps: the same at the end
-        exploration_fraction: share of the training in which it falls, linearly
-        max_grad_norm: largest norm of the gradient of an optimiser step
-        redraws: how many extra throws of the dice judge each action (see agents/redraws.py)
     """
 
     buffer_size: PositiveInt = 400_000
+    """Transitions to learn from, the latest ones."""
     learning_starts: PositiveInt = 10_000
+    """Steps of random play before the first update."""
     batch_size: PositiveInt = 1024
-    tau: ClosedUnitInterval = 0.02
-    gamma: ClosedUnitInterval = 1.0
+    """Transitions of an update."""
+    tau: Share = 0.02
+    """How far the target network follows at each step of all games."""
+    gamma: Share = 1.0
+    """Discount; 1 makes the return the final score."""
     learning_rate: PositiveFloat = 2e-3
-    exploration_initial_eps: ClosedUnitInterval = 0.1
-    exploration_final_eps: ClosedUnitInterval = 0.01
-    exploration_fraction: ClosedUnitInterval = 0.67
+    """Learning rate at the start; it falls linearly to 0."""
+    exploration_initial_eps: Share = 0.1
+    """Share of random actions at the start."""
+    exploration_final_eps: Share = 0.01
+    """Share of random actions at the end."""
+    exploration_fraction: Share = 0.67
+    """Share of the training in which the share of random actions falls, linearly."""
     max_grad_norm: PositiveFloat = 10.0
+    """Largest norm of the gradient of an optimizer step."""
     redraws: NonNegativeInt = 3
+    """Extra throws of the dice that judge each action (see agents/algorithms/redraws.py)."""
 
 
 class RedrawReplayBuffer(MaskableReplayBuffer):
@@ -120,7 +116,7 @@ class RedrawOffPolicy(MaskableOffPolicy):
 
     Args:
         *args: as for the base class.
-        redraws: how many extra throws of the dice judge each action, see `agents.redraws`.
+        redraws: extra throws of the dice that judge each action, see `agents.algorithms.redraws`.
         **kwargs: as for the base class.
     """
 
@@ -165,7 +161,7 @@ class DuelingPolicy(MaskablePolicy):
         layer_norm: bool = True,
         **kwargs: Any,
     ) -> None:
-        self.dueling = {
+        self.dueling: dict[str, Any] = {
             "pays": pays,
             "rewards_per_pay": rewards_per_pay,
             "layer_norm": layer_norm,
@@ -193,7 +189,7 @@ def known_points(
 
 
 def learner_arguments(
-    settings: ReplayConfig, network: NetworkConfig, env: YahtzeeSB3VecEnv
+    settings: ReplaySettings, network: NetworkSettings, env: YahtzeeSB3VecEnv
 ) -> dict[str, Any]:
     """The arguments of a `RedrawOffPolicy` with a `DuelingPolicy`, for the games of `env`."""
     names = observation_names(env.ruleset)
@@ -224,7 +220,7 @@ def learner_arguments(
     }
 
 
-def check_replay(key: str, settings: ReplayConfig, shared: Shared) -> None:
+def check_replay(key: str, settings: ReplaySettings, shared: Shared) -> None:
     """Refuse settings that do not fit the shared ones.
 
     Raises:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,12 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import HParam
 
 from agents.algorithms import Algorithm
-from agents.runs.folder import BEST, EVALUATIONS
+from agents.runs.folder import BEST, EVALUATIONS, write_weights
 from agents.runs.history import History
-from agents.runs.stop import Stopped, StopRequest
+from agents.runs.stop import CLOSED_PIPE, Stopped, StopRequest
 from yahtzee_env import evaluate
+from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 from yahtzee_env.evaluation import Evaluation, measurements
-from yahtzee_env.files import write_beside
 from yahtzee_env.policies import ModelPolicy
 
 
@@ -34,15 +36,18 @@ class BetweenUpdates(BaseCallback):
         raise NotImplementedError
 
 
-class Diverged(ArithmeticError):
+class Diverged(ValueError):
     """The learner's weights are no longer finite."""
 
 
 class DivergenceCheck(BetweenUpdates):
-    """Raises `Diverged` before such weights are evaluated, saved or used to play."""
+    """Raises `Diverged` before such weights are evaluated, saved or used to play.
+
+    The square of a weight must be finite, too, or the outputs would not be.
+    """
 
     def _between_updates(self) -> None:
-        if not all(weight.isfinite().all() for weight in self.model.policy.parameters()):
+        if not all(weight.square().sum().isfinite() for weight in self.model.policy.parameters()):
             raise Diverged("the training diverged: a lower learning rate may help")
 
     def _on_training_end(self) -> None:
@@ -90,8 +95,8 @@ class GreedyEvaluation(BetweenUpdates):
     def _evaluate(self) -> None:
         history, begun = self.history, time.monotonic()
         result = evaluate(
-            ModelPolicy(self.model, use_masks=self.training_env.masks),
-            self.training_env.ruleset,
+            ModelPolicy(self.model, use_masks=self._env.masks),
+            self._env.ruleset,
             games=self.games,
             seed=self.seed,
             on_illegal="random",  # which masks never need
@@ -103,7 +108,7 @@ class GreedyEvaluation(BetweenUpdates):
         if history.best is history.evaluations[-1]:
             weights = self.model.policy.state_dict()
             history.best_weights = {name: tensor.clone() for name, tensor in weights.items()}
-            write_beside(self.folder / BEST, self.model.save)
+            write_weights(self.folder / BEST, self.model.save)
         for key, value in measurements(result).items():
             self.logger.record(f"eval/{key}", value)
         for key, value in diagnosed.items():
@@ -112,13 +117,19 @@ class GreedyEvaluation(BetweenUpdates):
         self.logger.record("time/evaluation_share", history.evaluating / history.seconds)
         self.logger.dump(self.num_timesteps)
 
+    @property
+    def _env(self) -> YahtzeeSB3VecEnv:
+        env = self.training_env
+        assert isinstance(env, YahtzeeSB3VecEnv)
+        return env
+
     def _row(self, result: Evaluation) -> dict[str, float]:
         return {
             "timesteps": self.num_timesteps,
-            "games": self.training_env.finished_games,
+            "games": self._env.finished_games,
             "seconds": round(self.history.seconds, 1),
             **measurements(result),
-            "illegal_share": self.training_env.illegal_actions / self.num_timesteps,
+            "illegal_share": self._env.illegal_actions / self.num_timesteps,
         }
 
 
@@ -158,25 +169,25 @@ class Checkpoints(BetweenUpdates):
             self._saved = self.num_timesteps
             self.save()
         if stop:
-            raise Stopped
+            raise Stopped(stop)
 
     def _on_training_end(self) -> None:
         self.save()
         if self.stop.signal:
-            raise Stopped
+            raise Stopped(self.stop.signal)
 
 
 class ProgressBar(BetweenUpdates):
     """Shows steps, speed and the score of the last evaluation; to be closed after training.
 
-    Where the output is no terminal it writes a line for each evaluation instead.
+    Where the output is not a terminal it prints a line after each evaluation instead. Where nobody
+    reads the output any more it asks for a stop.
     """
 
-    def __init__(self, history: History, visible: bool = True) -> None:
+    def __init__(self, history: History, stop: StopRequest) -> None:
         super().__init__()
-        self.history = history
-        self._visible = visible
-        self._told = history.last_evaluated
+        self.history, self.stop = history, stop
+        self._shown = history.last_evaluated
         self._bar = Progress(
             TextColumn("training"),
             BarColumn(),
@@ -184,29 +195,38 @@ class ProgressBar(BetweenUpdates):
             TextColumn("{task.fields[speed]:,.0f} steps/s"),
             TextColumn("score {task.fields[score]}"),
             TimeRemainingColumn(),
-            disable=not visible,
+            disable=not sys.stdout.isatty(),
         )
 
     def close(self) -> None:
         """Leave the terminal as it was, also after an error."""
-        self._bar.stop()
+        with self._output():
+            self._bar.stop()
 
     def _on_training_start(self) -> None:
         self._begun, self._first = time.monotonic(), self.num_timesteps
         total = self.model._total_timesteps
         self._task = self._bar.add_task("", total=total, speed=0.0, score="-")
-        self._bar.start()
+        with self._output():
+            self._bar.start()
 
     def _between_updates(self) -> None:
         speed = (self.num_timesteps - self._first) / (time.monotonic() - self._begun)
         rows = self.history.evaluations
         score = f"{rows[-1]['luck_adjusted_mean']:.2f}" if rows else "-"
-        self._bar.update(self._task, completed=self.num_timesteps, speed=speed, score=score)
-        if self.history.last_evaluated != self._told and self._visible:
-            self._told = self.history.last_evaluated
-            if not self._bar.console.is_terminal:
+        with self._output():
+            self._bar.update(self._task, completed=self.num_timesteps, speed=speed, score=score)
+            if self._bar.disable and self.history.last_evaluated != self._shown:
+                self._shown = self.history.last_evaluated
                 done = f"{self.num_timesteps:,} of {self.model._total_timesteps:,} steps"
-                self._bar.console.print(f"{done}, {speed:,.0f} steps/s, score {score}")
+                print(f"{done}, {speed:,.0f} steps/s, score {score}", flush=True)
 
     def _on_training_end(self) -> None:
         self._between_updates()
+
+    @contextmanager
+    def _output(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self.stop.ask(CLOSED_PIPE)

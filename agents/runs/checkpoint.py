@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from agents.algorithms import Algorithm, Model
-from agents.config import TrainConfig
+from agents.config import TrainConfig, make_config
+from agents.runs.folder import write_weights
 from agents.runs.history import History
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
-from yahtzee_env.files import write_beside
 
 FORMAT = "yahtzee-env checkpoint 3"
 
@@ -26,46 +26,58 @@ FREE = ("name", "threads", "total_timesteps")
 
 
 class BadCheckpoint(ValueError):
-    """A file that is no checkpoint, or not one of this run."""
+    """A file that is not a checkpoint, or not one of this run."""
 
 
 def save_checkpoint(path: Path, config: TrainConfig, model: Model, history: History) -> None:
-    """Write the state of a run between two updates, all or nothing."""
+    """Write the state of a run between two updates, all or nothing.
+
+    Raises:
+        OSError: if it cannot be written; then the former file stays.
+    """
     content = {
         "format": FORMAT,
-        "config": _fixed(config),
+        "config": config.plain(),
         "model": model_state(config.learner, model),
         "history": history.state(),
         "random": _random_state(),
     }
-    write_beside(path, lambda beside: torch.save(content, beside))
+    write_weights(path, lambda beside: torch.save(content, beside))
 
 
 def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:
     """Bring a new model of the same configuration to the state that was saved.
 
     The file is read without running code in it. The global random states of NumPy and torch, from
-    which stable-baselines3 draws, are set too.
+    which stable-baselines3 draws, are set too. The configuration may have keys that the saved one
+    lacks, as long as they have their default values.
 
     Raises:
-        BadCheckpoint: if the file is no such checkpoint.
+        BadCheckpoint: if the file is not such a checkpoint.
         OSError: if it cannot be read.
     """
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT!r}")
-        if content["config"] != _fixed(config):
-            raise ValueError("it was made with another configuration")
+        if changed := _changed_keys(make_config(content["config"]), config):
+            raise ValueError(f"its configuration differs in {', '.join(changed)}")
         restore_model(config.learner, model, content["model"])
         _restore_random_state(content["random"])
         return History.of_state(content["history"])
     except Exception as error:
         if isinstance(error, OSError) and error.filename:
             raise  # torch has nameless ones for damaged files
-        # The messages of torch go over many lines and advise to trust the file.
+        # The messages of torch have many lines and advise to trust the file.
         what = str(error) if type(error) is ValueError else "damaged, or of another configuration"
-        raise BadCheckpoint(f"{path} is no checkpoint of this run: {what}") from None
+        raise BadCheckpoint(f"{path} is not a checkpoint of this run: {what}") from None
+
+
+def _changed_keys(saved: TrainConfig, config: TrainConfig) -> list[str]:
+    """The keys that differ, besides those that may."""
+    before, now = saved.flat(), config.flat()
+    keys = (key for key in {**before, **now} if key not in FREE)
+    return [key for key in keys if before.get(key) != now.get(key)]
 
 
 def model_state(algorithm: Algorithm[Any], model: Model) -> dict[str, Any]:
@@ -94,10 +106,6 @@ def restore_model(algorithm: Algorithm[Any], model: Model, state: dict[str, Any]
     algorithm.restore(model, _arrays(state["memory"]))
 
 
-def _fixed(config: TrainConfig) -> dict[str, str | int | float]:
-    return {name: value for name, value in config.flat().items() if name not in FREE}
-
-
 def _games(model: Model) -> YahtzeeSB3VecEnv:
     assert isinstance(model.env, YahtzeeSB3VecEnv)
     return model.env
@@ -114,7 +122,8 @@ def _arrays(tensors: dict[str, torch.Tensor]) -> dict[str, NDArray[Any]]:
 
 
 def _random_state() -> dict[str, Any]:
-    kind, key, *rest = np.random.get_state(legacy=True)  # noqa: NPY002  (stable-baselines3 uses it)
+    state: Any = np.random.get_state(legacy=True)  # noqa: NPY002  (stable-baselines3 uses it)
+    kind, key, *rest = state
     key = torch.from_numpy(key.astype(np.int64))
     return {"numpy": (kind, key, *rest), "torch": torch.get_rng_state()}
 

@@ -1,19 +1,16 @@
-"""The folder of a run: its place, its files, and the origin of its result."""
+"""The folder of a run: its place, its files, and the lock that keeps other processes out."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
-from importlib.metadata import version
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-try:
+if sys.platform != "win32":  # where nothing keeps a second process out
     import fcntl
-except ImportError:  # on Windows, where nothing keeps a second process out
-    fcntl = None
 
 from yahtzee_env.files import PARTIAL, write_beside
 from yahtzee_env.policies.network import AGENT_FILE
@@ -23,10 +20,9 @@ CONFIG, RESULT, EVALUATIONS = "config.yaml", "result.json", "evaluations.csv"
 CHECKPOINT, BEST, LAST, AGENT = "checkpoint.pt", "best.zip", "last.zip", AGENT_FILE
 EVENTS = "events.out.tfevents.*"
 LEFT_BY_A_RUN = (CONFIG, RESULT, EVALUATIONS, CHECKPOINT, BEST, LAST, AGENT, EVENTS, f"{PARTIAL}*")
-CODE = ("agents", "benchmarks", "configs", "yahtzee_env", "pyproject.toml", "constraints.txt")
 
 _taken: set[Path] = set()
-"""The folders that are this process's own: open, and so locked, until it ends in whatever way."""
+"""The folders that this process holds open, and so keeps locked until it ends."""
 
 
 def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
@@ -50,7 +46,7 @@ def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
 
 
 def reopen_run_folder(folder: Path) -> Path:
-    """The folder of a run that is to go on, free of what a killed process left half-written.
+    """The folder of a run to resume, without the unfinished files of a killed process.
 
     Raises:
         ValueError: if another process uses it.
@@ -63,7 +59,7 @@ def reopen_run_folder(folder: Path) -> Path:
 def _take(folder: Path) -> None:
     """Keep other processes out of the folder until this one ends."""
     key = folder.resolve()
-    if fcntl is None or key in _taken:
+    if sys.platform == "win32" or key in _taken:
         return
     opened = os.open(folder, os.O_RDONLY)
     try:
@@ -77,7 +73,7 @@ def _take(folder: Path) -> None:
 
 
 def is_complete(folder: Path, timesteps: int = 0) -> bool:
-    """Whether the run has its result, of so many steps; one that cannot be read is none."""
+    """Whether the folder holds a readable result of at least so many steps."""
     try:
         done = json.loads((folder / RESULT).read_text(encoding="utf-8"))["timesteps"]
         return isinstance(done, int) and done >= timesteps
@@ -99,32 +95,22 @@ def _free_folder(name: str) -> Path:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON with two blanks of indentation."""
+    """Write indented JSON, all or nothing."""
     text = json.dumps(content, indent=2) + "\n"
     write_beside(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
-def provenance() -> dict[str, Any]:
-    """What a result depends on besides its configuration: commit, versions, kind of machine."""
-    packages = ("yahtzee-env", "torch", "stable-baselines3", "sb3-contrib", "gymnasium", "numpy")
-    return {
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "packages": {package: version(package) for package in packages},
-    }
+def write_weights(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let torch write a file, all or nothing.
 
+    Raises:
+        OSError: if it cannot be written; then the former file stays.
+    """
 
-def _commit() -> str | None:
-    """The commit of this clone, marked if its code has changed since; None outside of git."""
-    try:
-        commit = _git("rev-parse", "HEAD").strip()
-        return f"{commit}-changed" if _git("diff", "--name-only", "HEAD", "--", *CODE) else commit
-    except (OSError, subprocess.CalledProcessError):
-        return None
+    def write_or_explain(beside: Path) -> None:
+        try:
+            write(beside)
+        except RuntimeError as error:  # what torch makes of a full disk
+            raise OSError(f"{path} cannot be written; is the disk full?") from error
 
-
-def _git(*arguments: str) -> str:
-    root = Path(__file__).parents[2]
-    command = ["git", *arguments]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    write_beside(path, write_or_explain)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import torch
@@ -30,12 +30,12 @@ class History:
     earlier: float = 0.0
 
     def __post_init__(self) -> None:
-        self._begun = time.monotonic()
+        self._begun = monotonic()
 
     @property
     def seconds(self) -> float:
         """The time of the whole run so far."""
-        return self.earlier + time.monotonic() - self._begun
+        return self.earlier + monotonic() - self._begun
 
     @property
     def last_evaluated(self) -> int:

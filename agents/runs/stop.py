@@ -1,42 +1,98 @@
-"""Stopping a run by a signal: it saves a checkpoint first."""
+"""Stopping a run by a signal, or because nobody reads its output any more."""
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+SIGNALLED = 128
+"""The exit status of a process that a signal ended is this plus the number of the signal."""
+
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+CLOSED_PIPE = 13
+"""The number of SIGPIPE, also where there is no such signal."""
+
 
 class Stopped(Exception):
-    """The run was asked to stop, and its checkpoint is written."""
+    """The run was asked to stop; whatever it had to save is saved.
+
+    Attributes:
+        signal: the number of the signal that asked.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by signal {number}")
+        self.signal = number
 
 
 class StopRequest:
-    """Whether the process was asked to stop, by Ctrl-C or SIGTERM.
+    """Whether the run was asked to stop, by a signal or by a closed output.
 
     Attributes:
-        signal: the number of the signal, 0 while there was none.
+        signal: the number of the signal, 0 while there is none.
     """
 
     signal = 0
 
+    def ask(self, number: int) -> None:
+        """Ask for a stop; the first request counts."""
+        self.signal = self.signal or number
+
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take note of the first signal only: the next one ends the process at once."""
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def note(number: int, frame: Any) -> None:
-            self.signal = number
-            restore()
-
-        def restore() -> None:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-        for number in before:
-            signal.signal(number, note)
-        try:
+        """Note the first signal only: the next one ends the process at once."""
+        with _handling(self._note) as self._restore:
             yield
-        finally:
-            restore()
+
+    def _note(self, number: int, frame: Any) -> None:
+        self.ask(number)
+        self._restore()
+
+
+@contextmanager
+def stopping_at_once() -> Iterator[None]:
+    """Let a signal raise `Stopped`, where nothing has to be saved first."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise Stopped(number)
+
+    with _handling(stop):
+        yield
+
+
+@contextmanager
+def ending_early() -> Iterator[None]:
+    """Let a signal end the process in one line, where training has not begun.
+
+    An exception would not do: a module that is being imported could swallow or disguise it.
+    """
+
+    def end(number: int, frame: Any) -> None:
+        os.write(2, b"Stopped before training began.\n")
+        os._exit(SIGNALLED + number)
+
+    with _handling(end):
+        yield
+
+
+@contextmanager
+def _handling(handler: Callable[[int, Any], None]) -> Iterator[Callable[[], None]]:
+    """Handle the signals; yields a function that restores the former handlers."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def restore() -> None:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+    for number, former in before.items():
+        if former is not signal.SIG_IGN or number == signal.SIGINT:  # nohup ignores SIGHUP
+            signal.signal(number, handler)
+    try:
+        yield restore
+    finally:
+        restore()

@@ -1,20 +1,20 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from small_run import SMALL
+from small_run import SMALL, small
 from some_network import positions, some_network
 from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
 
-from agents.config import parse
+from agents.algorithms import ALGORITHMS
+from agents.command_line import parse
 from agents.export import main, model_card
-from agents.networks import NetworkConfig
-from agents.runs.loop import to_agent, train
+from agents.runs.loop import train
+from agents.runs.result import to_agent
 from agents.train import main as train_main
 from yahtzee_env import YahtzeeEnv, evaluate, load_policy, observation_names
 from yahtzee_env.policies import AGENTS
@@ -22,14 +22,16 @@ from yahtzee_env.policies import AGENTS
 STATES = 100_000
 
 
-BLIND = NetworkConfig([32, 16], "relu", layer_norm=False, hidden_features=["pays_"])
+BLIND = {
+    "widths": [32, 16],
+    "activation": "relu",
+    "layer_norm": False,
+    "hidden_features": ["pays_"],
+}
 KINDS = {
-    "ppo": SMALL,
-    "dqn": replace(SMALL, algorithm="dqn"),
-    "qrdqn": replace(SMALL, algorithm="qrdqn"),
-    "ppo-blind": replace(SMALL, network=BLIND),
-    "dqn-blind": replace(SMALL, algorithm="dqn", network=BLIND),
-    "qrdqn-blind": replace(SMALL, algorithm="qrdqn", network=BLIND),
+    f"{name}-{kind}": small(algorithm=name, network=network)
+    for name in ALGORITHMS
+    for kind, network in {"seeing": {}, "blind": BLIND}.items()
 }
 
 
@@ -37,7 +39,7 @@ KINDS = {
 def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     config = KINDS[request.param]
-    model, _ = train(config, folder, show_progress=False)
+    model, _ = train(config, folder)
     return folder, model, config
 
 
@@ -59,7 +61,7 @@ def test_the_exported_agent_acts_like_the_model_on_100_000_states(trained, tmp_p
 
 
 def test_hidden_features_change_nothing(tmp_path):
-    model, _ = train(KINDS["ppo-blind"], tmp_path, show_progress=False)
+    model, _ = train(KINDS["ppo-blind"], tmp_path)
     games = next(positions("yahtzee", n=200))
     observations, masks = games.observe()
     names = observation_names("yahtzee")
@@ -92,7 +94,8 @@ def test_a_finished_run_is_published_with_its_config_and_a_card(tmp_path, capsys
     assert main([str(run), str(folder)]) == 0
     path = folder / "ppo-yahtzee.npz"
     assert capsys.readouterr().out.endswith(f"{path}\n")
-    assert parse(["--config", str(path.with_suffix(".yaml"))])[0] == SMALL
+    published, _ = parse(["--config", str(path.with_suffix(".yaml"))])
+    assert published.plain() == SMALL.plain()
     card = path.with_suffix(".md").read_text()
     row = json.loads((run / "result.json").read_text())["scores"][-1]
     assert f"{row['luck_adjusted_mean']:.2f} ± {row['luck_adjusted_mean_sem']:.2f}" in card

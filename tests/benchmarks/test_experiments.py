@@ -4,12 +4,11 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import pytest
-from small_run import SMALL
+from small_run import small
 
-from agents.config import parse
+from agents.command_line import parse
 from agents.runs.folder import RESULT
 from benchmarks import experiments
 from benchmarks.experiments import ROOT, Experiment, Section, main
@@ -69,18 +68,20 @@ def test_the_page_tells_the_difference_to_the_reference_with_welchs_interval():
 def test_every_experiment_is_a_configuration():
     for name, experiment in experiments.EXPERIMENTS.items():
         config, _ = parse([*experiment.arguments, *experiments.COMMON])
-        assert config.ruleset == (name if name in experiments.FAMILY.experiments else "yahtzee")
+        assert config.ruleset.name == (
+            name if name in experiments.FAMILY.experiments else "yahtzee"
+        )
         assert config.masks == (not name.endswith("-unmasked"))
 
 
 @pytest.mark.slow
 def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch, capsys):
     config = files / "small.yaml"
-    config.write_text(replace(SMALL, n_envs=4, total_timesteps=1024).to_yaml())
-    small = ("--config", str(config))
+    config.write_text(small(n_envs=4, total_timesteps=1024).to_yaml())
+    run = ("--config", str(config))
     two = {
-        "masked": Experiment("m", small),
-        "unmasked": Experiment("u", (*small, "--masks", "maybe")),
+        "masked": Experiment("m", run),
+        "unmasked": Experiment("u", (*run, "--masks", "maybe")),
     }
     masks = Section("Masks", "With and without.", two)
     for name, value in {"MASKS": masks, "SECTIONS": (masks,), "EXPERIMENTS": two}.items():
@@ -90,7 +91,7 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch, capsys):
     assert "unmasked-1.log says why" in capsys.readouterr().err
     rows = json.loads(experiments.DATA.read_text())
     assert list(rows) == ["masked-1"]
-    masks.experiments["unmasked"] = Experiment("u", (*small, "--masks", "false"))
+    masks.experiments["unmasked"] = Experiment("u", (*run, "--masks", "false"))
     assert main(["masked", "unmasked", "--seeds", "1", "--jobs", "1"]) == 0
     rows = json.loads(experiments.DATA.read_text())
     assert list(rows) == ["masked-1", "unmasked-1"]
@@ -100,7 +101,7 @@ def test_runs_are_trained_once_and_put_on_the_page(files, monkeypatch, capsys):
         assert (row["illegal_in_training"] > 0) == (key == "unmasked-1")
         assert f"{row['score']:.2f}" in experiments.PAGE.read_text()
     assert experiments.PICTURE.stat().st_size > 1000
-    masks.experiments["masked"] = Experiment("m", (*small, "--ppo.gamma", "0.9"))
+    masks.experiments["masked"] = Experiment("m", (*run, "--ppo.gamma", "0.9"))
     assert main(["masked", "--seeds", "1"]) == 1
     assert "masked-1 is a run of another configuration" in capsys.readouterr().err
 

@@ -1,9 +1,7 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
-from small_run import SMALL
+from small_run import SMALL, small
 
 from agents.algorithms import qrdqn
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
@@ -21,7 +19,7 @@ def env():
 
 def learner(env, **settings):
     torch.manual_seed(1)
-    return qrdqn.make(replace(SMALL.qrdqn, **settings), SMALL.network, env)
+    return qrdqn.make(small(qrdqn=settings).qrdqn, SMALL.network, env)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from agents.runs import folder as run_folder
 from agents.runs.folder import (
     is_complete,
     open_run_folder,
-    provenance,
     reopen_run_folder,
     write_json,
 )
@@ -65,14 +64,6 @@ def test_a_folder_is_of_one_process_until_that_is_killed(tmp_path):
     assert [path.name for path in tmp_path.glob("*last.zip")] == ["last.zip"]
 
 
-def test_the_commit_is_marked_only_if_code_has_changed(monkeypatch):
-    told = {"rev-parse": "0123abc\n", "diff": ""}
-    monkeypatch.setattr(run_folder, "_git", lambda command, *_: told[command])
-    assert provenance()["commit"] == "0123abc"
-    told["diff"] = "agents/ppo.py\n"
-    assert provenance()["commit"] == "0123abc-changed"
-
-
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"mean": 1})
@@ -96,9 +87,3 @@ def test_a_run_is_complete_once_its_result_can_be_read(tmp_path):
     for content in (b"", path.read_bytes()[:-3], b"\xff", b"null", b"{}"):
         path.write_bytes(content)
         assert not is_complete(tmp_path)
-
-
-def test_provenance_names_versions_and_no_paths():
-    facts = provenance()
-    assert facts["packages"]["torch"]
-    assert "/" not in json.dumps(facts)

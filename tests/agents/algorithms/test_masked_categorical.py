@@ -2,7 +2,7 @@ import pytest
 import torch
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 
-from agents.masked_categorical import MaskedCategorical
+from agents.algorithms.masked_categorical import MaskedCategorical
 
 N, ACTIONS = 10_000, 44
 

@@ -1,16 +1,10 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
-from small_run import SMALL, fingerprint
 
-from agents.algorithms import dqn
-from agents.config import parse
-from agents.redraws import RedrawRolloutBuffer, redraw
-from agents.runs.loop import train
+from agents.algorithms.redraws import RedrawRolloutBuffer, redraw
 from yahtzee_env import observation_names
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
@@ -101,56 +95,3 @@ def test_redrawing_leaves_the_games_as_they_are():
             play.append((observations.tobytes(), rewards.tobytes()))
         plays.append(play)
     assert plays[0] == plays[1]
-
-
-def learner(redraws):
-    config, _ = parse(["--algorithm", "dqn", "--n_envs", "8", "--dqn.learning_starts", "400"])
-    config = replace(config, dqn=replace(config.dqn, buffer_size=4000, redraws=redraws))
-    games = YahtzeeSB3VecEnv(config.ruleset, config.n_envs, config.points_per_reward)
-    games.seed(5)
-    model = dqn.make(config.dqn, config.network, games)
-    model.learn(400)
-    return model
-
-
-def test_each_step_is_replayed_with_other_dice():
-    model = learner(redraws=3)
-    buffer, names = model.replay_buffer, observation_names("yahtzee")
-    batch, again = buffer.sample(64), buffer.sample(64)
-    assert batch.observations.shape == (64, len(names))
-    assert batch.next_observations.shape == (4 * 64, len(names))
-    assert not torch.equal(batch.next_observations[64:], again.next_observations[64:])
-    dice = [i for i, name in enumerate(names) if name.startswith("count_of_")]
-    card = [i for i, name in enumerate(names) if name.startswith(("open_", "upper_"))]
-    throws = batch.next_observations.reshape(4, 64, -1)
-    for other in throws[1:]:
-        assert torch.equal(other[:, card], throws[0][:, card])
-        assert not torch.equal(other[:, dice], throws[0][:, dice])
-
-
-def test_the_target_is_the_mean_over_all_throws():
-    model = learner(redraws=3)
-    batch = model.replay_buffer.sample(32)
-    throws = [
-        batch._replace(**{name: getattr(batch, name)[32 * k : 32 * (k + 1)] for name in FOLLOWING})
-        for k in range(4)
-    ]
-    plain = learner(redraws=0)
-    plain.policy.load_state_dict(model.policy.state_dict())
-    expected = torch.stack([plain.targets(throw) for throw in throws]).mean(dim=0)
-    torch.testing.assert_close(model.targets(batch), expected, rtol=1e-4, atol=1e-5)
-
-
-FOLLOWING = ("next_observations", "next_action_masks", "rewards", "dones")
-
-
-@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
-def test_a_run_with_redraws_can_be_repeated(tmp_path, algorithm):
-    groups = {name: replace(getattr(SMALL, name), redraws=2) for name in ("ppo", "dqn")}
-    config = replace(SMALL, algorithm=algorithm, **groups)
-    prints = set()
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        model, _ = train(config, tmp_path / name, show_progress=False)
-        prints.add(fingerprint(model))
-    assert len(prints) == 1

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from gymnasium import spaces
-from jsonargparse.typing import PositiveInt
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
+from agents.settings import PositiveInts, Settings, Texts
 from yahtzee_env.observation import observation_names
 from yahtzee_env.policies.network import Floats, Layer
 from yahtzee_env.rules import Ruleset
@@ -21,26 +20,34 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"silu": nn.SiLU, "relu": nn.ReLU, "ta
 _ACTIVATION_NAMES = {kind: name for name, kind in ACTIVATIONS.items()}
 
 
-@dataclass(frozen=True)
-class NetworkConfig:
-    """The hidden layers of each network of an agent.
+class NetworkSettings(Settings):
+    """The hidden layers of each network of an agent."""
 
-    Attributes:
-        widths: units of each hidden layer
-        activation: what follows each hidden layer
-        layer_norm: normalise each hidden layer before its activation
-        hidden_features: prefixes of features hidden from the network, such as pays_
-    """
-
-    widths: list[PositiveInt] = field(default_factory=lambda: [256, 256])
+    widths: PositiveInts = (256, 256)
+    """Units of each hidden layer."""
     activation: Literal["silu", "relu", "tanh"] = "silu"
+    """The function after each hidden layer."""
     layer_norm: bool = True
-    hidden_features: list[str] = field(default_factory=list)
+    """Normalise each hidden layer before its activation."""
+    hidden_features: Texts = ()
+    """Prefixes of features hidden from the network, such as pays_."""
 
 
-def policy_arguments(network: NetworkConfig, ruleset: Ruleset) -> dict[str, Any]:
+def check_hidden_features(network: NetworkSettings, ruleset: Ruleset) -> None:
+    """Refuse prefixes that hide nothing.
+
+    Raises:
+        ValueError: naming the first such prefix.
+    """
+    names = observation_names(ruleset)
+    for prefix in network.hidden_features:
+        if not prefix or not any(name.startswith(prefix) for name in names):
+            raise ValueError(f"network.hidden_features: no feature begins with {prefix!r}")
+
+
+def policy_arguments(network: NetworkSettings, ruleset: Ruleset) -> dict[str, Any]:
     """The arguments that the policies of all algorithms share."""
-    prefixes, names = tuple(network.hidden_features), observation_names(ruleset)
+    names, prefixes = observation_names(ruleset), network.hidden_features
     return {
         "net_arch": list(network.widths),
         "activation_fn": ACTIVATIONS[network.activation],
@@ -59,6 +66,8 @@ class SeenFeatures(BaseFeaturesExtractor):
         observation_space: of the flat observation.
         hidden: the indices of the hidden features.
     """
+
+    seen: torch.Tensor
 
     def __init__(self, observation_space: spaces.Box, hidden: list[int]) -> None:
         super().__init__(observation_space, observation_space.shape[0])

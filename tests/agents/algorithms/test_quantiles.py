@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from helpers import FOUR_BOXES
 
-from agents.quantiles import (
+from agents.algorithms.quantiles import (
     calibration,
     check_quantiles,
     distances,

@@ -43,8 +43,8 @@ class MaskedCategorical(MaskableCategoricalDistribution):
         return self._log_probs
 
     @property
-    def distribution(self) -> MaskableCategorical:
-        """The same distribution as torch knows it."""
+    def distribution(self) -> MaskableCategorical:  # type: ignore[override]
+        """The same distribution as a torch distribution."""
         return MaskableCategorical(logits=self.logits)
 
     def log_prob(self, actions: torch.Tensor) -> torch.Tensor:
