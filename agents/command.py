@@ -45,16 +45,16 @@ def status_of(
         tell(f"error: {error}")
         return REFUSED
     finally:
-        _drop_output_that_nobody_reads()
+        _discard_unwritable_output()
 
 
 def tell(sentence: str) -> None:
-    """Print to stderr, where somebody may still read it."""
+    """Print to stderr, unless that is closed too."""
     with contextlib.suppress(OSError):
         print(sentence, file=sys.stderr, flush=True)
 
 
-def _drop_output_that_nobody_reads() -> None:
+def _discard_unwritable_output() -> None:
     """Python flushes stdout once more when it ends, which must not fail again."""
     try:
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 
     python -m benchmarks.experiments [EXPERIMENT ...] [--seeds 1 2 3] [--jobs 2]
 
-Trains what is missing in runs/experiments, each run on one core, and goes on with what was stopped.
+Trains the missing runs in runs/experiments, each on one core, and resumes interrupted ones.
 Keeps a row for each finished run in docs/experiments.json, and writes docs/experiments.md and its
 picture from all rows there.
 """
@@ -69,6 +69,7 @@ REFERENCES = Section(
         "ppo": _of("ppo", "`configs/ppo.yaml`"),
         "ppo-10m": _of("ppo", "the same, 10 million steps", steps=10_000_000),
         "dqn": _of("dqn", "`configs/dqn.yaml`"),
+        "a2c": _of("a2c", "`configs/a2c.yaml`"),
     },
 )
 
@@ -80,8 +81,8 @@ MASKS = Section(
     "What masks buy",
     "The same steps with and without masks. Without them an illegal action costs a point and "
     "changes nothing, and a hundred of them end the game; in the games that measure the agent "
-    "a random legal action takes the place of an illegal one. No run throws the dice again, "
-    "since illegal actions throw none, and PPO has an entropy coefficient of 0.05.",
+    "a random legal action replaces an illegal one. None of the four uses redraws, "
+    "since an illegal action rolls no dice, and PPO has an entropy coefficient of 0.05.",
     {
         "ppo-masked": _of("ppo_quick", "PPO, masks", *PLAIN_PPO),
         "ppo-unmasked": _of("ppo_quick", "PPO, no masks", *PLAIN_PPO, *NO_MASKS),
@@ -97,10 +98,9 @@ def _ablation(what: str, *arguments: str, steps: int = 9_000_000) -> Experiment:
 
 ABLATIONS = Section(
     "Ablations of PPO",
-    "`configs/ppo_quick.yaml` with as many steps as a core makes in ten minutes if nothing "
-    "else runs, and the same with one thing changed from what is in brackets, its "
-    "steps likewise. Other jobs ran beside some of these runs, so the minutes that they took "
-    "are more, and differ.",
+    "`configs/ppo_quick.yaml` with as many steps as an idle core makes in ten minutes, and "
+    "the same with one change from the value in brackets, with its steps chosen likewise. Other "
+    "jobs shared the machine with some of these runs, so their minutes are longer, and differ.",
     {
         "reference": _ablation("nothing changed"),
         "lambda-0.95": _ablation("GAE lambda 0.95 (0.4)", "--ppo.gae_lambda", "0.95"),
@@ -111,7 +111,7 @@ ABLATIONS = Section(
         "no-points": _ablation(
             "what each box pays now is hidden", "--network.hidden_features", "[pays_]"
         ),
-        "no-redraws": _ablation("no other throws (3)", "--ppo.redraws", "0", steps=10_000_000),
+        "no-redraws": _ablation("no redraws (3)", "--ppo.redraws", "0", steps=10_000_000),
         "width-128": _ablation(
             "two layers of 128 (256)", "--network.widths", "[128, 128]", steps=17_000_000
         ),
@@ -138,7 +138,7 @@ EXPERIMENTS = {
 
 
 def train(name: str, seed: int) -> bool:
-    """Train one run to its end, from where it stopped if it was begun; tells whether it ended."""
+    """Train one run to its end, resuming it if it was interrupted; returns whether it ended."""
     folder = RUNS / "experiments" / f"{name}-{seed}"
     arguments = [*EXPERIMENTS[name].arguments, *COMMON, "--name", name, "--seed", str(seed)]
     if not (folder / CONFIG).exists():
@@ -213,12 +213,12 @@ def page(rows: Rows) -> str:
     """The page of all rows."""
     text = [
         "# Experiments\n\n"
-        "Luck-adjusted scores of greedy play under the official rules if nothing else is "
-        "said, each from 20,000 fresh games. Seeds are the unit: ± is half of Student's 95 % "
+        "Luck-adjusted scores of greedy play under the official rules unless stated otherwise, "
+        "each from 20,000 fresh games. Seeds are the unit: ± is half of Student's 95 % "
         "interval of the mean over seeds, and the error of a single score, a few hundredths, is "
         "part of the spread between them. Differences have Welch's interval. "
-        "`python -m benchmarks.experiments EXPERIMENT --seeds 1` repeats a run. Each has one core "
-        "of two, with another run beside it. The runs before commit da1d65a were on a slower "
+        "`python -m benchmarks.experiments EXPERIMENT --seeds 1` repeats a run. Each had one core "
+        "of two, while another run used the other. The runs before commit da1d65a were on a slower "
         "machine than the others, so compare minutes within a section only.\n"
     ]
     for section in SECTIONS:
@@ -349,7 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_page(rows)
             missing -= 1
     except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
+        print("stopped; the same command resumes", file=sys.stderr)
     return 1 if missing else 0
 
 

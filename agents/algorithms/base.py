@@ -14,7 +14,7 @@ from agents.settings import Settings
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
 
 Model: TypeAlias = BaseAlgorithm
-"""An agent that learns, of whatever algorithm."""
+"""An agent of any algorithm while it learns."""
 
 Memory: TypeAlias = dict[str, NDArray[Any]]
 S = TypeVar("S", bound=Settings)
@@ -40,7 +40,7 @@ def nothing_kept(model: Any) -> Memory:
 
 
 def nothing_measured(model: Any, seed: int) -> dict[str, float]:
-    """The diagnostics of an algorithm that has none of its own."""
+    """The diagnostics of an algorithm without any."""
     return {}
 
 

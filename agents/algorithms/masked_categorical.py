@@ -1,4 +1,4 @@
-"""The distribution of a masked action, with the work of each step done once."""
+"""The distribution of a masked action, computed once for each step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MaskedCategorical(MaskableCategoricalDistribution):
     _log_probs: torch.Tensor | None = None
 
     def proba_distribution(self, action_logits: torch.Tensor) -> MaskedCategorical:
-        """Begin anew from (n, actions) float32 logits, all actions legal."""
+        """Start from (n, actions) float32 logits, with all actions legal."""
         self.logits, self._log_probs = action_logits.view(-1, self.action_dim), None
         return self
 

@@ -1,9 +1,9 @@
-"""Learning targets with less luck in them: each action is judged by several throws of the dice.
+"""Redraws: learning targets that average over several throws of the dice.
 
-What follows an action depends on the dice far more than on the action. So the simulator throws them
-several times more for each step, and the value of what follows is the mean over all throws. That
-leaves every expectation as it is and takes most of the noise out of what is learned from.
-It uses the rules, which throw the dice, and nothing of the solution.
+The dice decide more about the next position than the action does. So the simulator throws the dice
+of each step several more times, and the value of the next position is the mean over all throws.
+This keeps every expectation and removes most of the variance of the learning targets. It uses the
+rules, which throw the dice, and nothing of the solution.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def redraw(
     actions: NDArray[np.int64],
     redraws: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """What could have followed the actions, had the dice fallen differently.
+    """Positions that could have followed the actions, had the dice fallen differently.
 
     Args:
         ruleset: the rules.
@@ -54,9 +54,9 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
     """A rollout buffer whose advantages take the mean over several throws for each step.
 
     Attributes:
-        games: the games that the steps are of.
-        redraws: how often the dice of each step are thrown again.
-        values_of: tells the values of observations, (n, features).
+        games: the games in which the steps were taken.
+        redraws: how many extra throws each step gets.
+        values_of: from observations (n, features) to their values (n, 1).
         before: (steps, n_envs) `GAME` records, the games before each step.
         rngs: (steps, n_envs) uint64, their generators at that time.
     """
@@ -72,7 +72,7 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
         super().reset()
 
     def add(self, *step: Any, **others: Any) -> None:
-        """Keep a step that the games have just taken."""
+        """Store the step that the games have just taken."""
         self.before[self.pos] = self.games.before
         self.rngs[self.pos] = self.games.rngs_before
         super().add(*step, **others)
@@ -83,16 +83,16 @@ class RedrawRolloutBuffer(MaskableRolloutBuffer):
         """Generalised advantage estimation (arXiv 1506.02438) on the mean values."""
         followed = np.concatenate([self.values[1:], last_values.numpy().reshape(1, -1)])
         following = (followed + self._redrawn_values().sum(axis=0)) / (1 + self.redraws)
-        goes_on = 1 - np.concatenate([self.episode_starts[1:], dones[None]])
-        deltas = self.rewards + self.gamma * goes_on * following - self.values
+        continues = 1 - np.concatenate([self.episode_starts[1:], dones[None]])
+        deltas = self.rewards + self.gamma * continues * following - self.values
         advantage = np.zeros(self.n_envs, np.float32)
         for step in reversed(range(self.buffer_size)):
-            advantage = deltas[step] + self.gamma * self.gae_lambda * goes_on[step] * advantage
+            advantage = deltas[step] + self.gamma * self.gae_lambda * continues[step] * advantage
             self.advantages[step] = advantage
         self.returns = self.advantages + self.values
 
     def _redrawn_values(self) -> NDArray[np.float32]:
-        """(redraws, steps, n_envs): the values of what else could have followed each step."""
+        """(redraws, steps, n_envs): the values of the redrawn positions after each step."""
         actions = self.actions.astype(np.int64).ravel()
         before, rngs = self.before.ravel(), self.rngs.ravel()
         observations, _ = redraw(self.games.ruleset, before, rngs, actions, self.redraws)

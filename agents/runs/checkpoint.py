@@ -74,7 +74,7 @@ def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:
 
 
 def _changed_keys(saved: TrainConfig, config: TrainConfig) -> list[str]:
-    """The keys that differ, besides those that may."""
+    """The keys that differ, except those that may."""
     before, now = saved.flat(), config.flat()
     keys = (key for key in {**before, **now} if key not in FREE)
     return [key for key in keys if before.get(key) != now.get(key)]

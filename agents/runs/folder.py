@@ -37,7 +37,7 @@ def open_run_folder(name: str, wanted: Path | None, force: bool) -> Path:
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise ValueError(
             f"run folder {folder} is not empty; --force overwrites the run in it, "
-            "and --resume goes on with it"
+            "and --resume continues it"
         )
     folder.mkdir(parents=True, exist_ok=True)
     _take(folder)

@@ -18,10 +18,10 @@ class History:
     """The evaluations of a run, a row each, and its time in seconds.
 
     Attributes:
-        evaluations: rows that begin with `timesteps`, `games` (finished in training) and `seconds`
-        best_weights: of the policy at the best of them
-        evaluating: seconds spent on them
-        earlier: seconds of training before this process took it up
+        evaluations: rows that begin with `timesteps`, `games` (finished in training) and `seconds`.
+        best_weights: the weights of the policy at the best evaluation.
+        evaluating: seconds spent on evaluations.
+        earlier: seconds of training in earlier processes.
     """
 
     evaluations: list[dict[str, float]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class History:
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> History:
-        """The history that a checkpoint kept; its clock runs on from now."""
+        """The history in a checkpoint; its clock continues from now."""
         return cls(
             state["evaluations"], state["best_weights"], state["evaluating"], state["seconds"]
         )

@@ -1,4 +1,4 @@
-"""Stopping a run by a signal, or because nobody reads its output any more."""
+"""Stopping a run by a signal, or because its output is closed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 CLOSED_PIPE = 13
-"""The number of SIGPIPE, also where there is no such signal."""
+"""The number of SIGPIPE, also on systems without that signal."""
 
 
 class Stopped(Exception):
-    """The run was asked to stop; whatever it had to save is saved.
+    """The run was asked to stop; its checkpoint is saved.
 
     Attributes:
         signal: the number of the signal that asked.

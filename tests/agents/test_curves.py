@@ -18,7 +18,7 @@ def test_the_first_evaluation_that_passes_a_score_is_found(tmp_path):
     assert passing(curve, 250.0) is None
 
 
-def test_the_command_draws_and_tells_each_run(tmp_path, capsys):
+def test_the_command_draws_the_curves_and_prints_a_line_for_each_run(tmp_path, capsys):
     for name, scores in (("strong", [230.0, 242.0]), ("weak", [100.0, 120.0])):
         (tmp_path / name).mkdir()
         write(tmp_path / name / "evaluations.csv", scores)

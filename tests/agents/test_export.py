@@ -108,7 +108,7 @@ def test_a_finished_run_is_published_with_its_config_and_a_card(tmp_path, capsys
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_card_tells_of_the_upper_bonus_where_the_rules_have_one(name):
+def test_a_card_has_the_upper_bonus_where_the_rules_have_one(name):
     agent = load_policy(name)
     card = model_card(agent)
     assert card == AGENTS[name].with_suffix(".md").read_text(encoding="utf-8")
@@ -117,10 +117,10 @@ def test_a_card_tells_of_the_upper_bonus_where_the_rules_have_one(name):
 
 def test_what_cannot_be_published_is_refused(tmp_path, capsys):
     assert main([str(tmp_path), str(tmp_path / "agents")]) == 2
-    assert "no run, not finished" in capsys.readouterr().err
+    assert "it is not a finished run with masks" in capsys.readouterr().err
     some_network().save(tmp_path / "agent.npz")
     assert main([str(tmp_path), str(tmp_path / "agents")]) == 2
-    assert "does not tell how it was trained" in capsys.readouterr().err
+    assert "does not say how it was trained" in capsys.readouterr().err
     assert not (tmp_path / "agents").exists()
 
 

@@ -45,7 +45,7 @@ def test_the_page_is_that_of_the_rows():
     assert experiments.page(rows) == experiments.PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_tells_the_mean_over_seeds_with_students_interval():
+def test_the_page_has_the_mean_over_seeds_with_students_interval():
     page = experiments.page({key: a_row(score) for key, score in SCORES.items()})
     [line] = [line for line in page.splitlines() if line.startswith("| reference |")]
     # 4.303 is Student's quantile for two degrees of freedom; the standard error is 1 / sqrt(3).
@@ -55,7 +55,7 @@ def test_the_page_tells_the_mean_over_seeds_with_students_interval():
     assert "lambda-0.95" not in page
 
 
-def test_the_page_tells_the_difference_to_the_reference_with_welchs_interval():
+def test_the_page_has_the_difference_to_the_reference_with_welchs_interval():
     page = experiments.page({key: a_row(score) for key, score in {**SCORES, **WORSE}.items()})
     [line] = [line for line in page.splitlines() if line.startswith("| width-128 |")]
     # Variances 1 and 2 over 3 and 2 runs: standard error sqrt(1/3 + 1), degrees of freedom
@@ -130,7 +130,7 @@ def test_ctrl_c_saves_every_run(tmp_path):
     finally:
         process.terminate()
     assert process.returncode == 1
-    assert "the same command goes on" in error
+    assert "the same command resumes" in error
     assert all((folder / "checkpoint.pt").exists() for folder in folders)
 
 
