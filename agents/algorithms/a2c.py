@@ -1,8 +1,8 @@
 """Maskable A2C: one optimiser step on each whole rollout.
 
-A2C is PPO with one epoch of one minibatch, without clipping and without normalised advantages: on
-the first step of an update the probability ratio is 1, so that its gradient is that of the plain
-policy gradient (Huang et al. 2022, arXiv 2205.09123). So the model is that of PPO.
+A2C is PPO with one epoch of one minibatch, without clipping and without normalised advantages: in
+the only step of an update the probability ratio is 1, so its gradient is that of the plain policy
+gradient (Huang et al. 2022, arXiv 2205.09123). So the model is that of PPO, here with Adam.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class A2CSettings(Settings):
     """How far advantages look past the value network."""
     ent_coef: NonNegativeFloat = 0.02
     """Weight of the entropy bonus at the start; it falls linearly to 0."""
-    learning_rate: PositiveFloat = 1e-3
+    learning_rate: PositiveFloat = 3e-3
     """Learning rate of the policy network at the start; it falls linearly to 0."""
-    value_learning_rate: PositiveFloat = 1e-3
+    value_learning_rate: PositiveFloat = 3e-3
     """Learning rate of the value network at the start; it falls linearly to 0."""
     max_grad_norm: PositiveFloat = 0.5
     """Largest norm of the gradient of an optimiser step."""
