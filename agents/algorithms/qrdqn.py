@@ -19,7 +19,7 @@ from agents.algorithms.masked_qrdqn import (
     MaskableQuantileNetwork,
     quantile_huber_loss,
 )
-from agents.algorithms.networks import NetworkSettings, Scorer, mlp
+from agents.algorithms.networks import NetworkSettings, Scorer, mlp, to_layers
 from agents.algorithms.quantiles import Forecast, check_quantiles
 from agents.algorithms.replay import (
     COUNTERS,
@@ -34,6 +34,7 @@ from agents.algorithms.replay import (
 )
 from agents.settings import NonNegativeFloat, PositiveFloat, PositiveInt
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
+from yahtzee_env.policies.network import NetworkPolicy
 
 
 class QRDQNSettings(ReplaySettings):
@@ -116,12 +117,16 @@ class DuelingQuantileNetwork(MaskableQuantileNetwork):
         return shared + own[order.argsort()] + (seen @ self.skip).gather(1, actions)
 
     @torch.no_grad()
-    def mean_advantages(self) -> nn.Linear:
-        """A new layer: each action's mean advantage over the quantiles."""
+    def mean_advantages(self, begin: float = 0.0, end: float = 1.0) -> nn.Linear:
+        """A new layer: each action's mean advantage over the quantiles from one level to another.
+
+        The mean of the lowest quantiles up to a level is the conditional value at risk there.
+        """
         weights, biases = self._weights()
+        chosen = slice(round(begin * self.n_quantiles), round(end * self.n_quantiles))
         layer = nn.Linear(self.net_arch[-1], len(weights))
-        layer.weight.copy_(weights.mean(dim=1))
-        layer.bias.copy_(biases.mean(dim=1))
+        layer.weight.copy_(weights[:, chosen].mean(dim=1))
+        layer.bias.copy_(biases[:, chosen].mean(dim=1))
         return layer
 
     def _hidden(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -185,11 +190,21 @@ def make(settings: QRDQNSettings, network: NetworkSettings, env: YahtzeeSB3VecEn
     )
 
 
-def scorer(model: RedrawQRDQN) -> Scorer:
+def scorer(model: RedrawQRDQN, begin: float = 0.0, end: float = 1.0) -> Scorer:
     """The mean advantages: the value of the position is the same for every action of a choice."""
     network: Any = model.policy.quantile_net
-    modules = [*network.body, network.mean_advantages()]
+    modules = [*network.body, network.mean_advantages(begin, end)]
     return Scorer(network.features_extractor, modules, network.skip)
+
+
+def tail_policy(model: RedrawQRDQN, name: str, begin: float, end: float) -> NetworkPolicy:
+    """The player that chooses by the mean of the quantiles from one level to another.
+
+    From 0 to a small level it is averse to risk: it maximises the conditional value at risk of the
+    points to come, decision by decision. From a high level to 1 it seeks risk.
+    """
+    layers, skip = to_layers(scorer(model, begin, end))
+    return NetworkPolicy(name, model.env.ruleset, layers, skip)
 
 
 def forecaster(model: RedrawQRDQN) -> Forecast:

@@ -5,6 +5,8 @@ from small_run import SMALL, small
 
 from agents.algorithms import qrdqn
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
+from yahtzee_env.game import Positions
+from yahtzee_env.kernels import GAME
 
 QUANTILES, ACTIONS, POINTS_PER_REWARD = 8, 44, 30.0
 FOLLOWING = ("next_observations", "next_action_masks", "rewards", "dones")
@@ -98,3 +100,17 @@ def test_the_loss_of_the_mean_can_be_weighted(env):
         losses[weight] = model.loss(batch).item()
     assert losses[3.0] - losses[0.0] == pytest.approx(3 * (losses[1.0] - losses[0.0]), rel=1e-4)
     assert losses[1.0] > losses[0.0] > 0
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0.0, 0.25), (0.75, 1.0), (0.0, 1.0)])
+def test_a_player_by_a_tail_takes_the_best_mean_of_those_quantiles(env, positions, begin, end):
+    model = learner(env)
+    observations, masks = positions
+    every = model.policy.quantile_net(observations).detach()
+    tail = every[:, int(begin * QUANTILES) : int(end * QUANTILES)].mean(dim=1)
+    player = qrdqn.tail_policy(model, "some", begin, end)
+    games = Positions(env.ruleset, np.frombuffer(env.state()["records"].tobytes(), GAME))
+    actions = torch.from_numpy(player.act(games, np.random.default_rng(0)))[:, None]
+    assert masks.gather(1, actions).all()
+    best = torch.where(masks, tail, -torch.inf).max(dim=1).values
+    torch.testing.assert_close(tail.gather(1, actions)[:, 0], best, atol=1e-4, rtol=0)
