@@ -98,7 +98,7 @@ def as_policy(policy: Any) -> Policy:
 
     Raises:
         ValueError: for an unknown name, or a file that is not an agent.
-        TypeError: for anything else; for an object with `act`, naming what a policy needs besides.
+        TypeError: for anything else; for an object with `act`, naming what it lacks.
     """
     if isinstance(policy, str | os.PathLike):
         return load_policy(policy)

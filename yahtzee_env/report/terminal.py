@@ -14,7 +14,7 @@ from yahtzee_env.evaluation.result import CardSummary
 from yahtzee_env.report.layout import Table, lines
 
 DEFAULT_WIDTH = 100
-"""Columns where the output is no terminal and COLUMNS is not set."""
+"""Columns if the output is not a terminal and COLUMNS is not set."""
 
 Part = Table | str
 
