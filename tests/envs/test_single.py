@@ -28,10 +28,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_game import RULESETS
 
-from yahtzee_env import Box, State, YahtzeeEnv, get_ruleset
+from yahtzee_env import Box, State, YahtzeeEnv, YahtzeeVectorEnv, get_ruleset
 from yahtzee_env.dice import ROLLS
 
 OBSERVATIONS = ("flat", "dict")
+
+MASKED = {
+    "RLlib": {"mask_key": "action_mask", "observation_key": "observations"},
+    "Tianshou": {"mask_key": "mask", "observation_key": "obs", "mask_dtype": "bool"},
+    "PettingZoo": {"mask_key": "action_mask"},
+}
 
 
 # Checkers.
@@ -53,7 +59,55 @@ def test_stable_baselines3_check_env_is_clean(ruleset, observation):
         check_env(make(ruleset, observation=observation))
 
 
+@pytest.mark.parametrize("library", MASKED)
+def test_check_env_is_clean_with_the_mask_in_the_observation(library):
+    from stable_baselines3.common.env_checker import check_env as check_env_of_sb3
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(**MASKED[library]))
+        check_env(make(**MASKED[library], observation="dict"))
+        check_env_of_sb3(make(**MASKED[library]))
+
+
 # Spaces.
+
+
+@pytest.mark.parametrize("observation", OBSERVATIONS)
+@pytest.mark.parametrize(
+    ("library", "keys", "dtype"),
+    [
+        ("RLlib", ("observations", "action_mask"), np.int8),
+        ("Tianshou", ("obs", "mask"), np.bool_),
+        ("PettingZoo", ("observation", "action_mask"), np.int8),
+    ],
+)
+def test_mask_in_the_observation_equals_that_of_the_info(library, keys, dtype, observation):
+    plain, masked = make(observation=observation), make(**MASKED[library], observation=observation)
+    results = [(plain.reset(seed=7), masked.reset(seed=7))]
+    rng = np.random.default_rng(7)
+    while plain.action_masks().any():
+        action = random_action(plain, rng)
+        steps = plain.step(action), masked.step(action)
+        results.append([(step[0], step[4]) for step in steps])
+    for (expected, info), (seen, masked_info) in results:
+        assert tuple(seen) == keys
+        assert_same(seen[keys[0]], expected)
+        assert_same(seen[keys[1]], info["action_mask"].astype(dtype))
+        assert_same(masked_info, info)
+        assert seen in masked.observation_space
+
+
+def test_infos_have_the_same_keys_and_types_at_every_step():
+    env = make()
+    infos = [env.reset(seed=1)[1], env.step(31)[4], env.step(31)[4], env.step(0)[4]]
+    for info in infos:
+        assert {name: value.dtype for name, value in info.items()} == {
+            "action_mask": np.int8,
+            "score": np.int64,
+            "illegal_action": np.bool_,
+        }
+    assert [bool(info["illegal_action"]) for info in infos] == [False, False, True, False]
 
 
 def test_actions_are_numbered_from_0_holds_first_then_boxes(ruleset):
@@ -304,15 +358,15 @@ def test_illegal_actions_change_nothing_and_are_told_on_their_step_alone(argumen
     for action in (0, 31):
         seen, got, terminated, truncated, info = env.step(action)
         assert (got, terminated, truncated) == (reward, False, False)
-        assert info["illegal_action"] is True
+        assert info["illegal_action"]
         assert env.state == before
         assert seen in env.observation_space
     assert next_dice(env) == coming
     _, got, _, _, info = env.step(env.box_action("chance"))
     assert got == 16
-    assert "illegal_action" not in info
+    assert not info["illegal_action"]
     env.step(31)
-    assert "illegal_action" not in env.reset()[1]
+    assert not env.reset()[1]["illegal_action"]
 
 
 @pytest.mark.parametrize("illegal_action", ["ignore", "penalty"])
@@ -343,7 +397,7 @@ def test_illegal_actions_can_raise_with_their_name_and_reason():
                 env.step(action)
     assert env.state == before
     assert next_dice(env) == coming
-    assert "illegal_action" not in env.step(0)[4]
+    assert not env.step(0)[4]["illegal_action"]
 
 
 def test_unknown_arguments_are_refused_with_those_there_are():
@@ -468,6 +522,28 @@ def test_each_environment_plays_by_its_own_rules(ruleset):
 def test_an_illegal_reward_that_is_no_finite_number_is_refused_at_once(reward):
     with pytest.raises(ValueError, match="illegal_reward must be a finite number"):
         YahtzeeEnv(illegal_action="penalty", illegal_reward=reward)
+
+
+@pytest.mark.parametrize("reward", [np.float32(-1), np.int64(-1), True])
+def test_illegal_reward_can_be_any_real_number(reward):
+    env = make(illegal_action="penalty", illegal_reward=reward)
+    env.reset(seed=1)
+    env.step(31)
+    result = env.step(31)[1]
+    assert type(result) is float
+    assert result == reward
+
+
+@pytest.mark.parametrize("config", [{}, {"ruleset": "yahtzee"}, {"mask_key": "action_mask"}])
+@pytest.mark.parametrize("kind", [YahtzeeEnv, lambda config: YahtzeeVectorEnv(1, config)])
+def test_dictionary_of_arguments_is_answered_by_what_to_write(kind, config):
+    with pytest.raises(ValueError, match=r"keyword arguments.*\(\*\*config\).*env_config"):
+        kind(config)
+
+
+def test_keys_of_mask_and_observation_must_differ():
+    with pytest.raises(ValueError, match="mask_key and observation_key must differ"):
+        YahtzeeEnv(mask_key="observation")
 
 
 @pytest.mark.parametrize("state", ["x", {"dice": (1, 2, 3, 4, 5)}, State((1, 2, 3, 4, 5), 2, None)])

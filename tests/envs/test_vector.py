@@ -64,7 +64,8 @@ def mostly_legal(masks, rng, step):
         ("yahtzee", {"illegal_action": "ignore"}),
         ("yahtzee", {"illegal_action": "penalty", "illegal_reward": -0.5, "observation": "dict"}),
         ("yahtzee-upper-first", {"illegal_action": "penalty"}),
-        ("yacht", {"observation": "dict"}),
+        ("yacht", {"observation": "dict", "mask_key": "action_mask"}),
+        ("yacht", {"mask_key": "mask", "observation_key": "obs", "mask_dtype": "bool"}),
         ("kismet", {}),
     ],
 )
@@ -87,7 +88,7 @@ def test_everything_equals_the_sync_vector_env(ruleset, arguments, mode):
         _, _, terminated, truncated, infos = results[0]
         seen["terminated"] += terminated.sum()
         seen["truncated"] += truncated.sum()
-        seen["illegal_action"] += "illegal_action" in infos
+        seen["illegal_action"] += infos["illegal_action"].sum()
         seen["final_info"] += "final_info" in infos
         if step in (500, 777, 1313):
             chosen = np.array([step == 1313, True, False])
@@ -170,7 +171,7 @@ def test_next_step_ignores_the_action_that_begins_the_next_game():
         assert rewards.tolist() == [0, 0]
         assert not terminated.any()
         assert not truncated.any()
-        assert "illegal_action" not in infos
+        assert not infos["illegal_action"].any()
         assert infos["score"].tolist() == [0, 0]
         assert [state.card for state in env.state] == [{}, {}]
         starts.append(observations)
@@ -213,6 +214,21 @@ def test_the_game_after_an_automatic_reset_is_that_of_one_plain_reset(mode):
         *_, terminated, _, info = single.step(N_HOLDS + boxes.argmax())
     single.reset()
     assert env.state == (single.state,)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_game_set_to_a_full_card_restarts_once(mode):
+    env = make_native(2, mode)
+    env.reset(seed=1)
+    boxes = get_ruleset("yahtzee").box_names
+    full = State((1, 2, 3, 4, 6), 0, dict.fromkeys(boxes, 0) | {"chance": 16})
+    env.set_state([full, env.state[1]])
+    env.step(np.array([0, 0]))
+    assert env.state[0].card == {}
+    for n in range(1, 4):
+        boxes = env.action_masks()[:, N_HOLDS:]
+        env.step(N_HOLDS + boxes.argmax(axis=1))
+        assert len(env.state[0].card) == n
 
 
 def test_other_autoreset_modes_are_refused():

@@ -151,7 +151,13 @@ def test_without_cache_nothing_is_read_or_written(folder, computed):
 def test_a_folder_that_cannot_be_written_costs_a_warning_only(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder can be made below a file")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file" / "cache"))
-    with pytest.warns(UserWarning, match="could not be kept in"):
+    with pytest.warns(UserWarning, match="could not be kept: "):
+        assert solve_anew().start_value == VALUE
+
+
+def test_home_of_an_unknown_user_costs_a_warning_only(monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, "~nobody-of-this-name/x")
+    with pytest.warns(UserWarning, match="could not be kept: YAHTZEE_ENV_CACHE='~nobody"):
         assert solve_anew().start_value == VALUE
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from yahtzee_env.envs.rendering import MATCH_RENDERERS
 from yahtzee_env.match import ROLL_OFF, Match
 from yahtzee_env.match_observation import match_observation_bounds, observe_match
+from yahtzee_env.rendering import MATCH_RENDERERS
 from yahtzee_env.rules import Ruleset
 
 try:

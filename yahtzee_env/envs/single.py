@@ -11,16 +11,17 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.envs.settings import (
     MAX_ILLEGAL,
     IllegalAction,
+    MaskDtype,
     ObservationKind,
     Settings,
-    raw_observation,
+    env_ruleset,
+    row,
 )
-from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games, State, check_start
+from yahtzee_env.rendering import RENDERERS
 from yahtzee_env.rules import Ruleset
 
 
@@ -28,9 +29,9 @@ class YahtzeeEnv(gym.Env[Any, Any]):
     """Yahtzee and its relatives: five dice, three rolls a turn, one box filled a turn.
 
     ## Description
-    A turn begins with a roll of all five dice. Up to twice the player keeps some dice and rolls
-    the others again; then one open box of the score card is filled with the roll. The game ends
-    when the card is full. The first roll of each turn is made by the environment.
+    A turn begins with a roll of all five dice, made by the environment. Up to twice the player
+    keeps some dice and rolls the others again; then one open box of the score card is filled with
+    the roll. The game ends when the card is full.
 
     ## Action Space
     `Discrete(31 + boxes)`, 44 actions for the official rules.
@@ -41,16 +42,25 @@ class YahtzeeEnv(gym.Env[Any, Any]):
     | 31 + k | fill box k |
 
     Of the hold codes that keep the same faces only the smallest is legal, and no code keeps all
-    five dice. `info["action_mask"]` (int8) tells the legal actions after `reset` and every `step`;
-    `action_masks()` gives the same as bool. It is all 0 only when the game is over.
-    `hold_action([2, 2])` and `box_action("chance")` find the code of an action, and
-    `describe(action)` says what a code does.
+    five dice. `info["action_mask"]` (int8) has 1 for each legal action, after `reset` and every
+    `step`; `action_masks()` is the same as bool. It is all 0 only when the game is over.
+    `hold_action([2, 2])` and `box_action("chance")` return the code of an action, and
+    `describe(action)` describes a code in words.
 
     ## Observation Space
     `Box(float32)`, 70 features for the official rules: see `yahtzee_env.observation` and
     `yahtzee_env.observation_names(ruleset)`. With `observation="dict"` a `Dict` of `dice` (five
     faces, ascending), `rolls_left` (0 to 2) and `card` (points of each box, -1 while open).
-    Both hold all that matters for the rest of the game.
+    Both contain everything that matters for the rest of the game.
+
+    With `mask_key`, the observation is a `Dict` of that observation, under `observation_key`, and
+    the action mask, under `mask_key`, as these libraries expect it:
+
+    | library | arguments |
+    |---|---|
+    | RLlib | `mask_key="action_mask", observation_key="observations"` |
+    | Tianshou | `mask_key="mask", observation_key="obs", mask_dtype="bool"` |
+    | PettingZoo | `mask_key="action_mask"` |
 
     ## Rewards
     The points that an action gains, bonuses included: the undiscounted return is the final score.
@@ -63,12 +73,19 @@ class YahtzeeEnv(gym.Env[Any, Any]):
     100 illegal actions.
 
     ## Information
-    `reset` and `step` return `action_mask` and `score` (all points so far). After an illegal
-    action, and only then, `illegal_action` is True.
+    `reset` and `step` return the same keys:
+    - `action_mask`: (actions,) int8, 1 for each legal action.
+    - `score`: `np.int64`, the points so far.
+    - `illegal_action`: () bool array, whether the action of this step was illegal.
 
     ## Arguments
-    - `ruleset`: the name of a rule set, a `Ruleset`, or its dictionary. Default `"yahtzee"`.
+    - `ruleset`: the name of a rule set, the path of its JSON file, a `Ruleset`, or its dictionary.
+      Default `"yahtzee"`.
     - `observation`: `"flat"` (default) or `"dict"`.
+    - `mask_key`: the key of the action mask in the observation; `None` (default) for none.
+    - `observation_key`: the key of everything else, if there is a `mask_key`. Default
+      `"observation"`.
+    - `mask_dtype`: `"int8"` (default) or `"bool"`, of the mask in the observation.
     - `illegal_action`: what an illegal action does. `"ignore"` (default): nothing changes, reward
       0; `"penalty"`: nothing changes, reward `illegal_reward`; `"raise"`: a `ValueError` says why.
     - `illegal_reward`: default -1.
@@ -92,12 +109,22 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         self,
         ruleset: str | Ruleset | Mapping[str, Any] = "yahtzee",
         observation: ObservationKind = "flat",
+        mask_key: str | None = None,
+        observation_key: str = "observation",
+        mask_dtype: MaskDtype = "int8",
         illegal_action: IllegalAction = "ignore",
         illegal_reward: float = -1.0,
         render_mode: str | None = None,
     ) -> None:
         self._settings = Settings(
-            get_ruleset(ruleset), observation, illegal_action, illegal_reward, render_mode
+            env_ruleset(ruleset, type(self).__name__),
+            observation,
+            mask_key,
+            observation_key,
+            mask_dtype,
+            illegal_action,
+            illegal_reward,
+            render_mode,
         )
         self.ruleset = self._settings.ruleset
         self.render_mode = render_mode
@@ -129,7 +156,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         self._ended = False
         if state is not None:
             self._games.set_state(state)
-        return self._observe()
+        return self._observe(np.zeros(1, bool))
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Carry out one action.
@@ -150,9 +177,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
             reward = self._settings.reward_when_illegal
         truncated = self._illegal_actions >= MAX_ILLEGAL
         self._ended = terminated or truncated
-        observation, info = self._observe()
-        if illegal[0]:
-            info["illegal_action"] = True
+        observation, info = self._observe(illegal)
         return observation, reward, terminated, truncated, info
 
     def _code(self, action: int) -> int:
@@ -166,13 +191,13 @@ class YahtzeeEnv(gym.Env[Any, Any]):
             raise ValueError(f"an action is 0 to {self._games.n_actions - 1}, not {code}")
         return code
 
-    def _observe(self) -> tuple[Any, dict[str, Any]]:
-        features, masks = self._games.observe()
-        info = {"action_mask": masks[0], "score": int(self._games.records["score"][0])}
-        if self._settings.observation == "flat":
-            return features[0], info
-        raw = raw_observation(self._games)
-        return {name: value[0] for name, value in raw.items()}, info
+    def _observe(self, illegal: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
+        observations, masks = self._settings.observe(self._games)
+        score = np.int64(self._games.records["score"][0])
+        # As a NumPy bool instead of an array, it would make vector infos arrays of objects.
+        was_illegal = illegal.reshape(())
+        info = {"action_mask": masks[0], "score": score, "illegal_action": was_illegal}
+        return row(observations, 0), info
 
     def render(self) -> Any:
         """The score card and dice as text or picture, by `render_mode`; None without a mode."""

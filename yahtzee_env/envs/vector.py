@@ -12,16 +12,17 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from yahtzee_env.envs.rendering import RENDERERS
 from yahtzee_env.envs.settings import (
     MAX_ILLEGAL,
     IllegalAction,
+    MaskDtype,
     ObservationKind,
     Settings,
-    raw_observation,
+    env_ruleset,
+    row,
 )
-from yahtzee_env.family import get_ruleset
 from yahtzee_env.game import Games, State, check_start, check_state
+from yahtzee_env.rendering import RENDERERS
 from yahtzee_env.rules import Ruleset
 
 
@@ -60,6 +61,9 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         num_envs: int = 1,
         ruleset: str | Ruleset | Mapping[str, Any] = "yahtzee",
         observation: ObservationKind = "flat",
+        mask_key: str | None = None,
+        observation_key: str = "observation",
+        mask_dtype: MaskDtype = "int8",
         illegal_action: IllegalAction = "ignore",
         illegal_reward: float = -1.0,
         render_mode: str | None = None,
@@ -69,7 +73,14 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             raise ValueError(f"num_envs must be at least 1, not {num_envs}")
         self.autoreset_mode = _checked_mode(autoreset_mode)
         self._settings = Settings(
-            get_ruleset(ruleset), observation, illegal_action, illegal_reward, render_mode
+            env_ruleset(ruleset, type(self).__name__),
+            observation,
+            mask_key,
+            observation_key,
+            mask_dtype,
+            illegal_action,
+            illegal_reward,
+            render_mode,
         )
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.ruleset = self._settings.ruleset
@@ -104,7 +115,11 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._start(chosen, states)
         self._ended[chosen] = False
         self._running = True
-        return self._observe(None if chosen.all() else chosen)
+        observations, infos = self._observe(self._games, np.zeros(self.num_envs, bool))
+        if not chosen.all():
+            for values in infos.values():
+                values[~chosen] = 0
+        return observations, _with_presence(infos, chosen)
 
     def step(
         self, actions: ArrayLike
@@ -129,13 +144,14 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         final: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended = ended
-        elif ended.any():
-            final = self._final(ended, illegal)
-            self._start(ended, None)
-            illegal &= ~ended
-        observations, infos = self._observe(None)
-        if np.count_nonzero(illegal):
-            infos |= _with_presence({"illegal_action": illegal}, illegal)
+        else:
+            self._ended = np.zeros(self.num_envs, bool)
+            if ended.any():
+                final = self._final(ended, illegal)
+                self._start(ended, None)
+                illegal &= ~ended
+        observations, infos = self._observe(self._games, illegal)
+        infos = _with_presence(infos, np.ones(self.num_envs, bool))
         return observations, rewards, terminated, truncated, infos | final
 
     def render(self) -> tuple[Any, ...] | None:
@@ -233,28 +249,24 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             for i in np.flatnonzero(chosen).tolist():
                 self._games.set_state(states[i], i)
 
-    def _observe(self, chosen: NDArray[np.bool_] | None) -> tuple[Any, dict[str, Any]]:
-        """What `reset` and `step` return of the games; infos of the chosen ones, None for all."""
-        observations, infos = _observations_and_infos(self._games, self._settings)
-        if chosen is None:
-            return observations, _with_presence(infos, np.ones(self.num_envs, bool))
-        for values in infos.values():
-            values[~chosen] = 0
-        return observations, _with_presence(infos, chosen)
+    def _observe(
+        self, games: Games, illegal: NDArray[np.bool_]
+    ) -> tuple[Any, dict[str, NDArray[Any]]]:
+        observations, masks = self._settings.observe(games)
+        score = games.records["score"].astype(np.int64)
+        return observations, {"action_mask": masks, "score": score, "illegal_action": illegal}
 
     def _final(self, ended: NDArray[np.bool_], illegal: NDArray[np.bool_]) -> dict[str, Any]:
-        """How the games that ended look, in the form of Gymnasium's `SyncVectorEnv`."""
-        last, last_infos = _observations_and_infos(self._games.select(ended), self._settings)
+        """The last observations and infos of the games that ended, as `SyncVectorEnv` has them."""
+        last, last_infos = self._observe(self._games.select(ended), illegal[ended])
         final_obs = np.full(self.num_envs, None, object)
-        for row, i in enumerate(np.flatnonzero(ended)):
-            final_obs[i] = _row(last, row)
+        for k, i in enumerate(np.flatnonzero(ended)):
+            final_obs[i] = row(last, k)
         final_info: dict[str, Any] = {}
         for name, values in last_infos.items():
             final_info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             final_info[name][ended] = values
         final_info = _with_presence(final_info, ended)
-        if (illegal & ended).any():
-            final_info |= _with_presence({"illegal_action": illegal & ended}, illegal & ended)
         return _with_presence({"final_obs": final_obs, "final_info": final_info}, ended)
 
 
@@ -265,18 +277,6 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
     raise ValueError(f"autoreset_mode must be NEXT_STEP or SAME_STEP, not {mode!r}")
 
 
-def _observations_and_infos(games: Games, settings: Settings) -> tuple[Any, dict[str, Any]]:
-    features, masks = games.observe()
-    infos = {"action_mask": masks, "score": games.records["score"].astype(np.int64)}
-    return (features if settings.observation == "flat" else raw_observation(games)), infos
-
-
 def _with_presence(infos: dict[str, Any], present: NDArray[np.bool_]) -> dict[str, Any]:
     """Gymnasium's form of vector infos: beside each key, which games it is there for."""
     return infos | {f"_{name}": present for name in infos}
-
-
-def _row(observations: Any, i: int) -> Any:
-    if isinstance(observations, dict):
-        return {name: values[i] for name, values in observations.items()}
-    return observations[i]

@@ -27,9 +27,16 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 def cache_folder() -> Path:
-    """Where the tables are kept."""
-    wanted = os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("yahtzee-env")
-    return Path(wanted).expanduser()
+    """The folder of the tables.
+
+    Raises:
+        OSError: if the variable names the home of an unknown user.
+    """
+    folder = os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("yahtzee-env")
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError:
+        raise OSError(f"{FOLDER_VARIABLE}={folder!r} names an unknown user") from None
 
 
 def cache_file(ruleset: Ruleset, kind: str = "solution") -> Path:
@@ -56,7 +63,7 @@ def read(ruleset: Ruleset, kind: str = "solution") -> list[NDArray[Any]] | None:
 
 
 def write(ruleset: Ruleset, arrays: Sequence[NDArray[Any]], kind: str = "solution") -> None:
-    """Keep arrays; a folder that cannot be written costs a warning only."""
+    """Keep arrays; if the folder cannot be written, warn."""
 
     def write_arrays(path: Path) -> None:
         with path.open("wb") as file:
@@ -67,12 +74,12 @@ def write(ruleset: Ruleset, arrays: Sequence[NDArray[Any]], kind: str = "solutio
             file.seek(0)
             file.write(hashed.digest.digest())
 
-    target = cache_file(ruleset, kind)
     try:
+        target = cache_file(ruleset, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_beside(target, write_arrays)
     except OSError as error:
-        warnings.warn(f"the {kind} could not be kept in {target.parent}: {error}", stacklevel=3)
+        warnings.warn(f"the {kind} could not be kept: {error}", stacklevel=3)
 
 
 class _Hashed:

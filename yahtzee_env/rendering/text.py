@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yahtzee_env.dice import N_DICE
-from yahtzee_env.envs.rendering.facts import (
+from yahtzee_env.game import Positions
+from yahtzee_env.match import Match
+from yahtzee_env.rendering.facts import (
     Facts,
     Row,
     gather_facts,
     pays_in_words,
     rerolls_in_words,
 )
-from yahtzee_env.envs.rendering.sheet import gather_sheet
-from yahtzee_env.game import Positions
-from yahtzee_env.match import Match
+from yahtzee_env.rendering.sheet import gather_sheet
 
 _FACES = " ⚀⚁⚂⚃⚄⚅"
 _MIN_LABEL, _CODE, _POINTS, _PAYS = 28, 6, 8, 10

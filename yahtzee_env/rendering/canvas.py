@@ -13,8 +13,8 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
-from yahtzee_env.envs.rendering.facts import Facts, rerolls_in_words
 from yahtzee_env.kernels import REROLLS
+from yahtzee_env.rendering.facts import Facts, rerolls_in_words
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFont

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.envs.rendering.canvas import (
+from yahtzee_env.match import Match
+from yahtzee_env.rendering.canvas import (
     DICE_BAND_HEIGHT,
     FAINT,
     FILLED_ROW,
@@ -25,8 +26,7 @@ from yahtzee_env.envs.rendering.canvas import (
     draw_dice,
     draw_header,
 )
-from yahtzee_env.envs.rendering.sheet import SheetRow, gather_sheet
-from yahtzee_env.match import Match
+from yahtzee_env.rendering.sheet import SheetRow, gather_sheet
 
 _ROW_HEIGHT = 26
 _LABEL_WIDTH = 200

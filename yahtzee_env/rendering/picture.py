@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_env.envs.rendering.canvas import (
+from yahtzee_env.game import Positions
+from yahtzee_env.rendering.canvas import (
     DICE_BAND_HEIGHT,
     FAINT,
     FILLED_ROW,
@@ -33,8 +34,7 @@ from yahtzee_env.envs.rendering.canvas import (
     draw_dice,
     draw_header,
 )
-from yahtzee_env.envs.rendering.facts import Row, Section, gather_facts, pays_in_words
-from yahtzee_env.game import Positions
+from yahtzee_env.rendering.facts import Row, Section, gather_facts, pays_in_words
 
 
 def render_rgb(games: Positions, i: int) -> NDArray[np.uint8]:

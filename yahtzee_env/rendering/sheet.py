@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yahtzee_env.envs.rendering.facts import Facts, Row, gather_facts
 from yahtzee_env.match import Match
+from yahtzee_env.rendering.facts import Facts, Row, gather_facts
 
 
 @dataclass(frozen=True)
