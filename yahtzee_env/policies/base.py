@@ -47,3 +47,33 @@ class StochasticPolicy(Policy, Protocol):
     def probabilities(self, positions: Positions) -> NDArray[np.float64]:
         """(n, actions) float64: the probability of each action, 0 for illegal ones."""
         ...
+
+
+@runtime_checkable
+class MatchPolicy(Policy, Protocol):
+    """A policy that looks at its opponents' cards.
+
+    Any `Policy` plays in matches; one that has `act_against` is asked by it there, and by `act`
+    only where it plays alone.
+    """
+
+    def act_against(
+        self, positions: Positions, opponents: NDArray[np.void], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """(n,) int64: a legal action for each of n positions.
+
+        Args:
+            positions: the own positions, none of them a finished game.
+            opponents: (n, opponents) `match.CARD` records, whoever moves next first.
+            rng: for random choices.
+        """
+        ...
+
+
+def act_in_match(
+    policy: Policy, positions: Positions, opponents: NDArray[np.void], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """(n,) int64: what a policy of either kind does in n matches; see `MatchPolicy`."""
+    if isinstance(policy, MatchPolicy) and opponents.shape[1]:
+        return policy.act_against(positions, opponents, rng)
+    return policy.act(positions, rng)

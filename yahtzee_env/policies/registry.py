@@ -12,6 +12,7 @@ from yahtzee_env.policies.adapters import FunctionPolicy, ModelPolicy, load_sb3_
 from yahtzee_env.policies.base import Policy
 from yahtzee_env.policies.baselines import GreedyNoRerollPolicy, GreedyTurnPolicy, RandomPolicy
 from yahtzee_env.policies.card_value import OptimalPolicy
+from yahtzee_env.policies.duelist import DuelistPolicy
 from yahtzee_env.policies.network import AGENT_FILE, load_network
 from yahtzee_env.policies.objective import PREFIX, load_objective_policy
 from yahtzee_env.policies.rules_of_thumb import RulesOfThumbPolicy
@@ -30,6 +31,9 @@ POLICIES: dict[str, Callable[[], Policy]] = {
 }
 """The policies that play every rule set, by name, the weakest first; registered ones follow."""
 
+MATCH_POLICIES: dict[str, Callable[[], Policy]] = {"duelist": DuelistPolicy}
+"""The policies that look at their opponents; alone they play as others do."""
+
 AGENTS = {path.stem: path for path in sorted(Path(__file__).parent.glob("agents/*.npz"))}
 """The files of the trained agents that come with the package, by name."""
 
@@ -47,7 +51,7 @@ def register_policy(name: str, factory: Callable[[], Policy]) -> None:
     Raises:
         ValueError: if the name is taken.
     """
-    if name in POLICIES or name in AGENTS:
+    if name in (*POLICIES, *MATCH_POLICIES, *AGENTS):
         raise ValueError(f"there is a policy called {name!r} already")
     POLICIES[name] = factory
 
@@ -61,7 +65,7 @@ def load_policy(name_or_path: str | os.PathLike[str], trust: bool = False) -> Po
     """The policy of a name or of a file.
 
     Args:
-        name_or_path: a key of `POLICIES`; a trained agent of the package, such as "ppo-yahtzee";
+        name_or_path: a key of `POLICIES` or `MATCH_POLICIES`; a trained agent ("ppo-yahtzee");
             the best play for another objective, such as "optimal:at-least-300" (the chance of at
             least 300 points) or "optimal:cvar-0.1" (the mean of the worst tenth of all scores);
             the file of an exported agent or the folder of its training run; or the zip file of a
@@ -77,12 +81,14 @@ def load_policy(name_or_path: str | os.PathLike[str], trust: bool = False) -> Po
     name, path = os.fspath(name_or_path), Path(name_or_path)
     if name in POLICIES:
         return POLICIES[name]()
+    if name in MATCH_POLICIES:
+        return MATCH_POLICIES[name]()
     if name in AGENTS:
         return load_network(AGENTS[name])
     if name.startswith(PREFIX):
         return load_objective_policy(name)
     if not path.exists():
-        known = ", ".join([*POLICIES, *AGENTS])
+        known = ", ".join([*POLICIES, *MATCH_POLICIES, *AGENTS])
         raise ValueError(f"unknown policy {name!r}: choose from {known}, or name an agent's file")
     if path.is_dir():
         if not (path / AGENT_FILE).is_file():

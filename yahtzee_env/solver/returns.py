@@ -63,13 +63,16 @@ class Returns:
 
     Probabilities are exact but for their storage as float32, about 1e-7 of each, and for what was
     moved to the ends of a distribution, at most `MOST_LUMPED`.
+
+    Attributes:
+        layers: the rows of all cards, by number of filled boxes.
     """
 
     def __init__(
         self, ruleset: Ruleset, values: NDArray[np.float64], layers: Sequence[Layer]
     ) -> None:
         self._values = values
-        self._layers = layers
+        self.layers = layers
         self._row_of_card = card_rows(ruleset).of_card
         self._compiled = compile_ruleset(ruleset)
         self._outcomes, self._endings = Outcomes.of(ruleset), Endings.of(ruleset)
@@ -83,7 +86,7 @@ class Returns:
 
     def of_card(self, filled: int, five_scored: int, upper: int) -> Distribution:
         """The points to come on a card at the start of a turn, before its first roll."""
-        layer = self._layers[filled.bit_count()]
+        layer = self.layers[filled.bit_count()]
         row = self._row_of_card[filled, five_scored, upper]
         mixed = layer.probabilities[layer.begin[row] : layer.begin[row + 1]].astype(np.float64)
         return Distribution(int(layer.first[row]), mixed / mixed.sum(), float(layer.lumped[row]))
@@ -108,7 +111,7 @@ class Returns:
     ) -> Distribution:
         ended = end_after(choices, game["roll"], game["rolls_left"], choice, self._endings)
         card = self._card(game)
-        after = self._layers[int(game["filled"]).bit_count() + 1]
+        after = self.layers[int(game["filled"]).bit_count() + 1]
         first, mixed, lumped = mix_endings(
             self._compiled[0], self._endings, ended, card, self._row_of_card, after
         )
