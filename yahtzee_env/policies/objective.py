@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from yahtzee_env.game import Positions
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
+from yahtzee_env.solver.exponential import Exponential, ExponentialSolution
 from yahtzee_env.solver.objective_solution import EQUAL, ObjectiveSolution
 from yahtzee_env.solver.objectives import DEFAULT_LEVELS, AtLeast, CVaR, Objective
 
@@ -20,9 +21,9 @@ PREFIX = "optimal:"
 class ObjectivePolicy:
     """Plays best for an objective; of equally good actions it takes that of the best mean score.
 
-    Unlike other policies it chooses by the score so far as well: with enough points for its goal
-    it plays for the mean, and far behind it takes chances. The solution is computed when a rule
-    set is first played, about a minute for the official rules.
+    Unlike other policies it chooses by the score so far as well, but for an exponential utility:
+    with enough points for its goal it plays for the mean, and far behind it takes chances. The
+    solution is computed when a rule set is first played, in about a minute for the official rules.
 
     Args:
         objective: what to maximise.
@@ -31,15 +32,15 @@ class ObjectivePolicy:
     """
 
     deterministic = True
-    depends_on_score = True
 
     def __init__(
-        self, objective: Objective, levels: int = DEFAULT_LEVELS, cache: bool = False
+        self, objective: Objective | Exponential, levels: int = DEFAULT_LEVELS, cache: bool = False
     ) -> None:
         self.objective = objective
         self.levels = levels
         self.cache = cache
-        self._solutions: dict[Ruleset, ObjectiveSolution] = {}
+        self.depends_on_score = not isinstance(objective, Exponential)
+        self._solutions: dict[Ruleset, ObjectiveSolution | ExponentialSolution] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_solutions": {}}
@@ -49,12 +50,15 @@ class ObjectivePolicy:
         """Such as "optimal:at-least-300"."""
         return f"{PREFIX}{self.objective.name}"
 
-    def solution(self, ruleset: Ruleset) -> ObjectiveSolution:
+    def solution(self, ruleset: Ruleset) -> ObjectiveSolution | ExponentialSolution:
         """The solution that it plays."""
         if ruleset not in self._solutions:
-            self._solutions[ruleset] = solve(
-                ruleset, self.cache, objective=self.objective, levels=self.levels
-            )
+            if isinstance(self.objective, Exponential):
+                self._solutions[ruleset] = solve(ruleset, objective=self.objective)
+            else:
+                self._solutions[ruleset] = solve(
+                    ruleset, self.cache, objective=self.objective, levels=self.levels
+                )
         return self._solutions[ruleset]
 
     def act(self, positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -79,9 +83,11 @@ def load_objective_policy(name: str) -> ObjectivePolicy:
             return ObjectivePolicy(AtLeast(int(number)))
         if kind == CVaR.kind:
             return ObjectivePolicy(CVaR(float(number)))
+        if kind == "exponential":
+            return ObjectivePolicy(Exponential(float(number)))
     except ValueError as error:
         raise ValueError(f"unknown policy {name!r}: {error}") from None
     raise ValueError(
-        f"unknown policy {name!r}: after {PREFIX!r} goes at-least-POINTS or cvar-LEVEL, "
-        "such as optimal:at-least-300"
+        f"unknown policy {name!r}: after {PREFIX!r} write at-least-POINTS, cvar-LEVEL or "
+        "exponential-AVERSION, such as optimal:at-least-300"
     )

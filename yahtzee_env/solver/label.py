@@ -13,18 +13,35 @@ from yahtzee_env.game import Positions
 from yahtzee_env.jit import kernel
 from yahtzee_env.kernels import is_over, legal_boxes
 from yahtzee_env.solver.lanes import LANES
-from yahtzee_env.solver.turn import Outcomes, box_value, choose, expect, place_in_lane
+from yahtzee_env.solver.turn import (
+    Outcomes,
+    box_value,
+    certainty_equivalent,
+    choose,
+    expect,
+    place_in_lane,
+    to_utility,
+)
 
 GAMES_A_THREAD = 16_384
 """Fewer games are not worth another thread."""
 
 
 def action_values(
-    positions: Positions, outcomes: Outcomes, values: NDArray[np.float64]
+    positions: Positions,
+    outcomes: Outcomes,
+    values: NDArray[np.float64],
+    aversion: float = 0.0,
 ) -> NDArray[np.float64]:
-    """(n, actions) float64: the points to come after each action; NaN where it is illegal."""
+    """(n, actions) float64: the points to come after each action; NaN where it is illegal.
+
+    With a risk aversion other than 0 these are certainty equivalents (see `exponential`), as the
+    values must be.
+    """
     labels = np.full((len(positions), positions.n_actions), np.nan)
-    _share_out(positions, outcomes, values, labels, None)
+    _share_out(positions, outcomes, values, aversion, labels, None)
+    if aversion != 0.0:
+        labels[:, :N_HOLDS] = certainty_equivalent(labels[:, :N_HOLDS], aversion)
     return labels
 
 
@@ -33,7 +50,7 @@ def best_actions(
 ) -> NDArray[np.int64]:
     """(n,) int64: the action of the highest value, the first of equal ones; 0 for games over."""
     best = np.zeros(len(positions), np.int64)
-    _share_out(positions, outcomes, values, None, best)
+    _share_out(positions, outcomes, values, 0.0, None, best)
     return best
 
 
@@ -41,6 +58,7 @@ def _share_out(
     positions: Positions,
     outcomes: Outcomes,
     values: NDArray[np.float64],
+    aversion: float,
     labels: NDArray[np.float64] | None,
     best: NDArray[np.int64] | None,
 ) -> None:
@@ -51,7 +69,7 @@ def _share_out(
     shares = max(1, min(os.cpu_count() or 1, len(order) // GAMES_A_THREAD))
 
     def label(part: NDArray[np.int64]) -> None:
-        _label(positions.compiled, outcomes, values, records, part, labels, best)
+        _label(positions.compiled, outcomes, values, aversion, records, part, labels, best)
 
     if shares == 1:
         label(order)
@@ -61,7 +79,7 @@ def _share_out(
 
 
 @kernel
-def _label(compiled, outcomes, values, games, order, labels, best):
+def _label(compiled, outcomes, values, aversion, games, order, labels, best):
     """Write the labels of all actions, or the best action, whichever array is not None."""
     rules = compiled[0]
     block = np.empty((N_KEEPS, LANES))
@@ -69,6 +87,8 @@ def _label(compiled, outcomes, values, games, order, labels, best):
     ends[0] = 0
     while ends[0] < len(order):
         n_lanes = _place_next_cards(rules, outcomes, values, games, order, block, ends)
+        if aversion != 0.0:
+            to_utility(block, aversion)
         for rolls_left in range(games[order[ends[n_lanes] - 1]].rolls_left + 1):
             if rolls_left > 0:
                 expect(block)

@@ -15,6 +15,7 @@ from yahtzee_env.game import Positions, State
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import cache as kept
 from yahtzee_env.solver.distribution import Distribution
+from yahtzee_env.solver.exponential import Exponential, ExponentialSolution
 from yahtzee_env.solver.label import action_values
 from yahtzee_env.solver.moments import score_variance
 from yahtzee_env.solver.objective_solution import ObjectiveSolution, solve_objective
@@ -155,24 +156,30 @@ def solve(
     levels: int = DEFAULT_LEVELS,
     progress: Callable[[float], None] | None = None,
 ) -> ObjectiveSolution: ...
+@overload
+def solve(
+    ruleset: str | Ruleset = "yahtzee", cache: bool | None = None, *, objective: Exponential
+) -> ExponentialSolution: ...
 def solve(
     ruleset: str | Ruleset = "yahtzee",
     cache: bool | None = None,
-    objective: Objective | None = None,
+    objective: Objective | Exponential | None = None,
     levels: int = DEFAULT_LEVELS,
     progress: Callable[[float], None] | None = None,
-) -> Solution | ObjectiveSolution:
+) -> Solution | ObjectiveSolution | ExponentialSolution:
     """The exact solution of a rule set, by backward induction over all cards.
 
-    For the expected score it takes about a second under the official rules; for an objective about
-    a minute and half a gigabyte of memory (see docs/distributions.md).
+    For the expected score, and for an exponential utility, it takes about a second under the
+    official rules; for other objectives about a minute and half a gigabyte of memory (see
+    docs/distributions.md).
 
     Args:
         ruleset: a rule set or its name.
         cache: keep the solution in the user's cache folder and read it from there (the
             environment variable ``YAHTZEE_ENV_CACHE`` moves the folder). False does neither. By
             default the solution for the expected score is kept, that for an objective is not.
-        objective: what to maximise instead of the expected score (see `solver.objectives`).
+        objective: what to maximise instead of the expected score (see `solver.objectives`
+            and `solver.exponential`).
         levels: how many levels of points an objective is worked out for; one of a table of
             utilities has as many as the table has entries.
         progress: for an objective, called now and then with the share of the work done, 0 to 1.
@@ -182,6 +189,8 @@ def solve(
         MemoryError: if this machine has less memory than the values of an objective take.
     """
     rules = get_ruleset(ruleset)
+    if isinstance(objective, Exponential):
+        return ExponentialSolution(rules, objective)
     if objective is not None:
         return solve_objective(rules, objective, levels, bool(cache), progress)
     return Solution(rules, _compute(rules)) if cache is False else _solve_once(rules)

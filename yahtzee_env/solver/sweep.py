@@ -23,10 +23,12 @@ from yahtzee_env.solver.turn import (
     FIVE_ALIKE_ROLLS,
     PLAIN_ROLL,
     Outcomes,
+    certainty_equivalent,
     choose,
     expect,
     first_roll,
     place_in_block,
+    to_utility,
 )
 
 CARDS_A_CHUNK = 64
@@ -79,7 +81,10 @@ def _reach(rules, reached, filled, five_scored, roll, box):
 
 
 def sweep(
-    ruleset: Ruleset, reached: NDArray[np.bool_], threads: int | None = None
+    ruleset: Ruleset,
+    reached: NDArray[np.bool_],
+    threads: int | None = None,
+    aversion: float = 0.0,
 ) -> NDArray[np.float64]:
     """The points still to come under optimal play from the start of a turn, for every card.
 
@@ -87,6 +92,8 @@ def sweep(
         ruleset: the rules.
         reached: the cards that can occur, from `reachable_cards`.
         threads: how many threads work; all cores by default. The values do not depend on it.
+        aversion: other than 0, play is optimal for the exponential utility with this risk aversion,
+            and the values are certainty equivalents.
 
     Returns:
         A float64 array of `card_shape`; NaN for cards that cannot occur.
@@ -96,7 +103,7 @@ def sweep(
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         for layer in layers(len(ruleset.boxes)):
             chunks = np.array_split(layer, -(-len(layer) // CARDS_A_CHUNK))
-            work = map(repeat, (compiled, outcomes, reached, values))
+            work = map(repeat, (compiled, outcomes, reached, aversion, values))
             list(pool.map(_solve_cards, chunks, *work))
     return values
 
@@ -112,7 +119,7 @@ def layers(n_boxes: int) -> list[NDArray[np.int64]]:
 
 
 @kernel
-def _solve_cards(cards, compiled, outcomes, reached, values):
+def _solve_cards(cards, compiled, outcomes, reached, aversion, values):
     rules = compiled[0]
     block = np.empty((N_KEEPS, LANES))
     uppers = np.empty(LANES, np.int64)
@@ -125,9 +132,14 @@ def _solve_cards(cards, compiled, outcomes, reached, values):
                 for lane in range(LANES):
                     uppers[lane] = totals[first + min(lane, n - 1)]
                 place_in_block(rules, outcomes, values, filled, five_scored, uppers, block)
+                if aversion != 0.0:
+                    to_utility(block, aversion)
                 for _ in range(REROLLS):
                     expect(block)
                     choose(block)
                 first_roll(block, means)
                 for lane in range(n):
-                    values[filled, five_scored, uppers[lane]] = means[0, lane]
+                    value = means[0, lane]
+                    if aversion != 0.0:
+                        value = certainty_equivalent(value, aversion)
+                    values[filled, five_scored, uppers[lane]] = value

@@ -119,6 +119,20 @@ def choose(block):
 
 
 @kernel
+def to_utility(block, aversion):
+    """Replace the values of the rolls by their exponential utilities; see `exponential`."""
+    for roll in range(N_PARTIAL_KEEPS, N_KEEPS):
+        for lane in range(block.shape[1]):
+            block[roll, lane] = -np.exp(-aversion * block[roll, lane]) / aversion
+
+
+@kernel
+def certainty_equivalent(utility, aversion):
+    """The points whose exponential utility is given."""
+    return -np.log(-aversion * utility) / aversion
+
+
+@kernel
 def first_roll(block, means):
     """Write the mean over the first roll of a turn, one row."""
     store(means, 0, scale(load(block, N_PARTIAL_KEEPS), ROLL_PROBABILITIES[0]))
