@@ -114,9 +114,9 @@ class Positions:
 
     def observe(self, features: str = FEATURES) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """New arrays of observations, (n, features) float32, and action masks, (n, actions)."""
-        layout = self.layouts[features]
-        observations = np.empty((len(self), len(layout.names)), np.float32)
-        masks = np.empty((len(self), self.n_actions), np.int8)
+        layout, n = self.layouts[features], len(self.records)
+        observations = np.empty((n, len(layout.names)), np.float32)
+        masks = np.empty((n, self.n_actions), np.int8)
         layout.observe(self.compiled, self.records, layout.columns, observations, masks)
         return observations, masks
 
@@ -270,9 +270,9 @@ class Games(Positions):
         Raises:
             ValueError: for a number outside the action space; then nothing has changed.
         """
-        n = len(self)
-        gained, illegal, over = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_)
-        restart = np.zeros(n, np.bool_) if restart is None else restart
+        n = len(self.records)
+        gained, illegal, over = np.empty(n), np.empty(n, bool), np.empty(n, bool)
+        restart = np.zeros(n, bool) if restart is None else restart
         i = kernels.step_games(
             self.compiled, self.records, self.rngs, actions, restart, gained, illegal, over
         )

@@ -133,7 +133,9 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         self._games = Games(self.ruleset, 1)
         self._seeded = False
         self._ended = True
+        # Passed to every step; making new arrays would take a noticeable part of its time.
         self._action = np.zeros(1, np.int64)
+        self._restart = np.zeros(1, bool)
         self._illegal_actions = 0
 
     def reset(
@@ -170,9 +172,9 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         games = self._games
         if self._settings.illegal_action == "raise":
             games.check_legal(self._action)
-        gained, illegal, over = games.step(self._action)
+        gained, illegal, over = games.step(self._action, self._restart)
         reward, terminated = gained.item(), over.item()
-        if illegal[0]:
+        if illegal.item():
             self._illegal_actions += 1
             reward = self._settings.reward_when_illegal
         truncated = self._illegal_actions >= MAX_ILLEGAL
@@ -193,9 +195,9 @@ class YahtzeeEnv(gym.Env[Any, Any]):
 
     def _observe(self, illegal: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
         observations, masks = self._settings.observe(self._games)
-        score = np.int64(self._games.records["score"][0])
+        score = np.int64(self._games.records["score"].item())
         # As a NumPy bool instead of an array, it would make vector infos arrays of objects.
-        was_illegal = illegal.reshape(())
+        was_illegal = illegal.squeeze()
         info = {"action_mask": masks[0], "score": score, "illegal_action": was_illegal}
         return row(observations, 0), info
 
