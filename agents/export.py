@@ -15,7 +15,7 @@ from typing import Any
 from agents.command import status_of
 from agents.runs.folder import AGENT
 from yahtzee_env.evaluation import METRICS, metric_texts
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 from yahtzee_env.policies.network import NetworkPolicy, load_network
 
 CARD = Template(Path(__file__).with_name("model_card.md").read_text(encoding="utf-8"))
@@ -91,7 +91,7 @@ def publish(run: Path, folder: Path, force: bool = False) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     agent.save(path)
     for suffix, text in ((".yaml", config), (".md", card)):
-        write_beside(path.with_suffix(suffix), _writer(text))
+        write_atomically(path.with_suffix(suffix), _writer(text))
     return path
 
 

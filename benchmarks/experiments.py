@@ -30,7 +30,7 @@ from agents.command_line import parse
 from agents.runs.folder import CONFIG, EVALUATIONS, RESULT, RUNS, is_complete, write_json
 from agents.runs.loop import default_threads
 from yahtzee_env.evaluation import SampleMean
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 
 ROOT = Path(__file__).parents[1]
 DATA, PAGE, PICTURE = (ROOT / "docs" / f"experiments.{kind}" for kind in ("json", "md", "png"))
@@ -294,7 +294,7 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> float:
 
 def write_page(rows: Rows) -> None:
     """Write the page, all or nothing, and its picture."""
-    write_beside(PAGE, lambda beside: beside.write_text(page(rows), encoding="utf-8"))
+    write_atomically(PAGE, lambda beside: beside.write_text(page(rows), encoding="utf-8"))
     if any(_runs(rows, name) for name in MASKS.experiments):
         draw(rows)
 

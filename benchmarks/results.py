@@ -23,7 +23,7 @@ from agents.runs.folder import write_json
 from agents.runs.provenance import provenance
 from yahtzee_env import evaluate, load_policy, policy_value, solve
 from yahtzee_env.evaluation import METRICS, measurements, metric_texts
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 from yahtzee_env.policies import AGENTS, POLICIES
 from yahtzee_env.policies.network import load_network
 
@@ -182,7 +182,7 @@ def main() -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    write_beside(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 if __name__ == "__main__":

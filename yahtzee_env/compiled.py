@@ -1,4 +1,4 @@
-"""A rule set compiled to one record of arrays, the form that the kernels read."""
+"""Rule sets compiled to one record of arrays, the form that the kernels read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RULES = np.dtype(
     [
         ("points", "i2", (2, N_ROLLS, MAX_BOXES)),  # without and with joker points
         ("upper_face", "i4", (MAX_BOXES,)),  # 0 for a lower box
-        ("box_of_face", "i4", (N_FACES + 1,)),  # -1 where no upper box collects the face
+        ("box_of_face", "i4", (N_FACES + 1,)),  # -1 if the face has no upper box
         ("step_at", "i4", (MAX_STEPS,)),
         ("step_pays", "i4", (MAX_STEPS,)),
         ("n_steps", "i4"),
@@ -22,7 +22,7 @@ RULES = np.dtype(
         ("padded_boxes", "i4"),  # n_boxes rounded up to a multiple of 8
         ("all_boxes", "i4"),  # sets of boxes: bit k is box k
         ("upper_boxes", "i4"),
-        ("upper_most", "i4"),  # the most that one upper box pays
+        ("upper_most", "i4"),  # the highest score of an upper box
         ("five_alike_box", "i4"),  # -1 for none
         ("tracks_five_alike", "i4"),  # whether it matters that the five-alike box holds points
         ("extra_bonus", "i4"),

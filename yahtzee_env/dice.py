@@ -1,8 +1,8 @@
 """Five unordered dice: the 252 rolls, the keeps of each, and how new dice complete a keep.
 
-A set of at most five dice is coded as the sum of one weight a die: face 1 weighs 0, and faces
-2 to 6 weigh 1, 6, 36, 216 and 1296. The code of a keep plus the code of the dice thrown to it is
-then the code of the new roll, whatever their order, and the code of five dice tells the roll.
+The code of a set of at most five dice is the sum of one weight per die: face 1 weighs 0, and faces
+2 to 6 weigh 1, 6, 36, 216 and 1296. The code of the kept dice plus the code of the dice thrown is
+then the code of the new roll in any order, and the code of five dice identifies the roll.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 N_DICE = 5
 N_FACES = 6
 N_HOLDS = 31
-"""Hold codes 0..30: bit i set keeps die i of the sorted dice; keeping all five is no action."""
+"""Hold codes 0..30: bit i set keeps die i of the sorted dice; keeping all five is not an action."""
 
 FACE_WEIGHTS = np.array([0, 1, 6, 36, 216, 1296])
 
@@ -33,22 +33,22 @@ ROLL_PROBABILITIES = (
     / np.array([np.prod([factorial(n) for n in row]) for row in COUNTS.tolist()])
     / N_FACES**N_DICE
 )
-"""(252,) float64: the chance of each roll when all five dice are thrown."""
+"""(252,) float64: the probability of each roll when all five dice are thrown."""
 
 FIVE_ALIKE = np.where(COUNTS.max(axis=1) == N_DICE, COUNTS.argmax(axis=1) + 1, 0).astype(np.int8)
 """(252,) int8: the face of a roll of five alike, 0 for all other rolls."""
 
 ROLL_OF_CODE = np.full(N_FACES**N_DICE, -1, np.int16)
-"""(7776,) int16: the roll that has a code, -1 for codes that no five dice have."""
+"""(7776,) int16: the index of the roll with each code, -1 for codes of no five dice."""
 ROLL_OF_CODE[(COUNTS * FACE_WEIGHTS).sum(axis=1)] = np.arange(N_ROLLS)
 
 _HELD = (np.arange(N_HOLDS + 1)[:, None] >> np.arange(N_DICE)) & 1
 
 KEEP_CODE = (FACE_WEIGHTS[ROLLS - 1] @ _HELD.T).astype(np.int16)
-"""(252, 32) int16: the code of the dice that a hold keeps."""
+"""(252, 32) int16: the code of the dice that each hold keeps."""
 
 THROWN = (N_DICE - _HELD.sum(axis=1)).astype(np.int8)
-"""(32,) int8: how many dice a hold throws again."""
+"""(32,) int8: the number of dice that each hold throws."""
 
 _KEPT = (_HELD[None, :, :, None] * (ROLLS[:, None, :, None] == np.arange(1, N_FACES + 1))).sum(2)
 _KEPT_KEY = _KEPT @ (N_DICE + 1) ** np.arange(N_FACES)
@@ -60,12 +60,12 @@ HOLD_LEGAL = np.array(
     ],
     np.int8,
 )
-"""(252, 31) int8: 1 for the smallest of the hold codes that keep the same faces."""
+"""(252, 31) int8: 1 for legal holds, the smallest of the hold codes that keep the same faces."""
 
 DRAW_CODE = sum(FACE_WEIGHTS[np.arange(N_FACES**N_DICE) // N_FACES**i % N_FACES] for i in range(5))
 """(7776,) int16: the code of the dice thrown, for each of the 6**n equally likely throws of n dice.
 
-The leading zero digits of a throw of fewer than five dice weigh nothing, as face 1 does.
+A throw of fewer than five dice has leading zero digits, which weigh nothing, as face 1.
 """
 DRAW_CODE = DRAW_CODE.astype(np.int16)
 
@@ -88,7 +88,7 @@ ONE_DIE_MORE = np.array(
     ],
     np.int16,
 )
-"""(210, 6) int16: the keep that a keep of at most four dice becomes by one die of each face."""
+"""(210, 6) int16: the index of each keep of at most four dice after adding one die of each face."""
 
 KEEP_INDEX = np.array(
     [
@@ -100,7 +100,7 @@ KEEP_INDEX = np.array(
     ],
     np.int16,
 )
-"""(252, 32) int16: the keep in `KEEPS` that a hold leaves of a roll."""
+"""(252, 32) int16: the index in `KEEPS` of the dice that each hold keeps."""
 
 _ROLL_INDEX = {tuple(dice): index for index, dice in enumerate(ROLLS.tolist())}
 
@@ -121,7 +121,7 @@ def hold_code(roll: int, keep: Sequence[int]) -> int:
     """The legal hold code that keeps the faces `keep` of roll number `roll`.
 
     Raises:
-        ValueError: if the roll does not have these faces, or they are all five dice.
+        ValueError: if the roll does not show these faces, or if they are all five dice.
     """
     dice = ROLLS[roll].tolist()
     wanted = sorted(keep)

@@ -68,7 +68,7 @@ def _pays(
 
 
 def _best_alike(needed: int) -> Callable[[Counts], int]:
-    """The sum of the `needed` alike dice of the highest face that has them."""
+    """The sum of `needed` equal dice of the highest face that has as many."""
     return lambda counts: max(
         needed * face if n >= needed else 0 for face, n in enumerate(counts, start=1)
     )

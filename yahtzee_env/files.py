@@ -1,4 +1,4 @@
-"""Files written all or nothing."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 PARTIAL = ".partial-"
-"""What the names of unfinished files begin with."""
+"""The prefix of the names of unfinished files."""
 
 
-def write_beside(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a file in the same folder, then put it in place of `path`.
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` fill a temporary file in the same folder, then rename it to `path`.
 
-    Readers, and writers at the same time, see whole files only; where `write` fails, the old file
-    stays.
+    Readers and concurrent writers see only whole files; if `write` fails, the old file stays.
 
     Raises:
         OSError: if the folder cannot be written.
     """
-    beside = path.with_name(f"{PARTIAL}{uuid.uuid4().hex}-{path.name}")
+    temporary = path.with_name(f"{PARTIAL}{uuid.uuid4().hex}-{path.name}")
     try:
-        write(beside)
-        os.replace(beside, path)
+        write(temporary)
+        os.replace(temporary, path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

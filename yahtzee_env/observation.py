@@ -373,7 +373,7 @@ def _write_nothing(rules, games, out, columns):
 
 
 def _named(verb: str, groups: tuple[FeatureGroup, ...], function: Any) -> Callable[..., None]:
-    """The kernel of a function, under a name of its own in the kernel cache."""
+    """The kernel of a function, under a name that is unique in the kernel cache."""
     parts = [group.write.__name__.removeprefix("_write_") for group in groups]
     function.__qualname__ = f"{verb}_{'+'.join(parts)}"
     compiled: Callable[..., None] = kernel(function)

@@ -1,6 +1,6 @@
-"""Rule sets as data: what each box pays, and the bonus, joker and fill-order rules around them.
+"""Rule sets as data: the scores of each box, and the bonus, joker and fill-order rules.
 
-The eight rule sets of the family are in `family`; a user's own is built the same way::
+The eight rule sets of the family are in `family`; custom ones are built in the same way::
 
     from yahtzee_env import Box, get_ruleset
 
@@ -38,9 +38,9 @@ class Box:
 
     Attributes:
         name: the box id, a lower-case identifier such as ``"full_house"``.
-        scores: what the box pays for each of the 252 rolls, in the order of ``dice.ROLLS``.
-        face: for an upper box the face that it collects, 1 to 6; None for a lower box.
-        joker_score: what five alike pay here as a joker; None where a joker changes nothing.
+        scores: the points for each of the 252 rolls, in the order of ``dice.ROLLS``.
+        face: for an upper box its face, 1 to 6; None for a lower box.
+        joker_score: the points of five alike as a joker; None if they are the usual ones.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Box:
     ) -> Box:
         """A box that pays ``function(counts)``, with counts the six face counts of the roll.
 
-        The function is called once for each of the 252 rolls and not kept.
+        The function is called once for each of the 252 rolls and not stored.
         """
         scores = tuple(function(tuple(counts)) for counts in COUNTS.tolist())
         return cls(name, scores, face, joker_score)
@@ -98,20 +98,20 @@ class Ruleset:
     """The rules of one game of the family; compares, hashes, pickles and converts to JSON.
 
     Attributes:
-        name: what the rule set is called in results.
+        name: the name of the rule set in results.
         boxes: the boxes in order; action ``31 + k`` fills the k-th.
         bonus_steps: pairs (upper total, points): the points are paid once, when the sum of the
             upper boxes first reaches the total.
-        five_alike_box: the box whose filling starts the extra bonus and the joker.
+        five_alike_box: the box that must be filled before the extra bonus and the joker apply.
         extra_bonus: points for each five alike rolled while `five_alike_box` holds points.
         joker: "none"; "forced": five alike go to the matching upper box if open, else to a lower
             box, else to any; "free": to any open box. Only where the matching upper box is filled
             do the boxes pay their `joker_score`.
-        joker_after_zero: whether five alike are a joker also where `five_alike_box` holds 0.
+        joker_after_zero: whether five alike are also a joker if `five_alike_box` holds 0.
         fill_order: "any", or "upper_first": no lower box before all upper boxes are filled.
 
     Raises:
-        ValueError: for a rule set that cannot be played, naming what is wrong and allowed.
+        ValueError: for a rule set that cannot be played, with what is wrong and what is allowed.
     """
 
     name: str
@@ -143,14 +143,14 @@ class Ruleset:
 
     @property
     def last_step(self) -> int:
-        """The upper total from which on more upper points earn no bonus; 0 without steps."""
+        """The upper total of the last bonus step; 0 without steps."""
         return self.bonus_steps[-1][0] if self.bonus_steps else 0
 
     def box_index(self, name: str) -> int:
         """The position of the box called `name`.
 
         Raises:
-            ValueError: if there is no such box, with the names there are.
+            ValueError: for an unknown box, with the known ones.
         """
         if name not in self.box_names:
             raise ValueError(
@@ -159,7 +159,7 @@ class Ruleset:
         return self.box_names.index(name)
 
     def with_box(self, box: Box, name: str) -> Ruleset:
-        """The same rules under another `name`, with the box of `box`'s name replaced by it."""
+        """The same rules under another `name`, with `box` in place of the box of its name."""
         boxes = list(self.boxes)
         boxes[self.box_index(box.name)] = box
         return replace(self, name=name, boxes=tuple(boxes))
@@ -170,10 +170,10 @@ class Ruleset:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Ruleset:
-        """The rule set that `to_dict` wrote, also after a journey through JSON.
+        """The rule set of a dictionary written by `to_dict`, directly or through JSON.
 
         Raises:
-            ValueError: if `data` is no rule set.
+            ValueError: if `data` is not a rule set.
         """
         try:
             boxes = tuple(Box(**box) for box in data["boxes"])
@@ -191,7 +191,7 @@ def _pair(step: Any) -> tuple[int, int]:
 
 
 def _plain(number: Any) -> Any:
-    """A whole number of another library as an int, for JSON; anything else as it is."""
+    """An integer of another library as an int, for JSON; anything else unchanged."""
     return operator.index(number) if hasattr(number, "__index__") else number
 
 

@@ -12,7 +12,7 @@ from typing import Any
 if sys.platform != "win32":  # where nothing keeps a second process out
     import fcntl
 
-from yahtzee_env.files import PARTIAL, write_beside
+from yahtzee_env.files import PARTIAL, write_atomically
 from yahtzee_env.policies.network import AGENT_FILE
 
 RUNS = Path("runs")
@@ -97,7 +97,7 @@ def _free_folder(name: str) -> Path:
 def write_json(path: Path, content: Any) -> None:
     """Write indented JSON, all or nothing."""
     text = json.dumps(content, indent=2) + "\n"
-    write_beside(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def write_weights(path: Path, write: Callable[[Path], Any]) -> None:
@@ -113,4 +113,4 @@ def write_weights(path: Path, write: Callable[[Path], Any]) -> None:
         except RuntimeError as error:  # what torch makes of a full disk
             raise OSError(f"{path} cannot be written; is the disk full?") from error
 
-    write_beside(path, write_or_explain)
+    write_atomically(path, write_or_explain)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 
 
 @dataclass
@@ -56,7 +56,7 @@ class History:
                 table.writeheader()
                 table.writerows(self.evaluations)
 
-        write_beside(path, fill)
+        write_atomically(path, fill)
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""

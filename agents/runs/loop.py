@@ -28,7 +28,7 @@ from agents.runs.history import History
 from agents.runs.stop import StopRequest
 from yahtzee_env import evaluate
 from yahtzee_env.envs.sb3 import YahtzeeSB3VecEnv
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 from yahtzee_env.rules import Ruleset
 
 MAX_THREADS = 4
@@ -72,7 +72,9 @@ def train(
         BadCheckpoint: if the checkpoint in the folder is of another run, damaged or missing.
         OSError: if the folder cannot be written.
     """
-    write_beside(folder / CONFIG, lambda path: path.write_text(config.to_yaml(), encoding="utf-8"))
+    write_atomically(
+        folder / CONFIG, lambda path: path.write_text(config.to_yaml(), encoding="utf-8")
+    )
     compile_kernels(config.ruleset)
     stop = stop or StopRequest()
     seeds = spawn_seeds(config.seed)

@@ -208,17 +208,17 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         return RENDERERS[self.render_mode](self._games, 0)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The legal actions as bool, the form that sb3-contrib asks for."""
+        """(actions,) bool: the legal actions, as sb3-contrib expects them."""
         masks: NDArray[np.bool_] = self._games.masks()[0].astype(bool)
         return masks
 
     @property
     def state(self) -> State:
-        """The position now."""
+        """The current position."""
         return self._games.state()
 
     def set_state(self, state: State) -> None:
-        """Go on from a position; the coming dice stay those of this environment.
+        """Continue from a position, with the dice generator of this environment.
 
         Raises:
             ValueError: if the state cannot occur under the rules.
@@ -231,7 +231,7 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         self._ended = bool(self._games.over[0])
 
     def hold_action(self, keep: Sequence[int]) -> int:
-        """The action that keeps these faces of the dice now and rolls the others again.
+        """The action that keeps these faces of the current dice and rolls the others again.
 
         Raises:
             ValueError: if the dice do not show these faces.
@@ -242,14 +242,14 @@ class YahtzeeEnv(gym.Env[Any, Any]):
         """The action that fills a box.
 
         Raises:
-            ValueError: if there is no such box.
+            ValueError: for an unknown box.
         """
         return self._games.box_action(box)
 
     def describe(self, action: int) -> str:
-        """What an action does with the dice now, in words.
+        """What an action does with the current dice, in words.
 
         Raises:
-            ValueError: if the action is not one of the action space.
+            ValueError: for a number outside the action space.
         """
         return self._games.describe(int(action))

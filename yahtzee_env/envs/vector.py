@@ -27,18 +27,18 @@ from yahtzee_env.rules import Ruleset
 
 
 class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
-    """Many games of `YahtzeeEnv` side by side; game i is the single game seeded `seed + i`.
+    """Many games of `YahtzeeEnv` in parallel; game i is the single game with seed `seed + i`.
 
-    Made by `gym.make_vec("Yahtzee-v0", num_envs=N)`; spaces, rewards, arguments and info are those
-    of `YahtzeeEnv`, batched as `gymnasium.vector.SyncVectorEnv` does it. `info["action_mask"]` is
-    one (N, actions) int8 array.
+    Created by `gym.make_vec("Yahtzee-v0", num_envs=N)`. Spaces, rewards, arguments and infos are
+    those of `YahtzeeEnv`, batched as by `gymnasium.vector.SyncVectorEnv`: `info["action_mask"]` is
+    one (N, actions) int8 array, `info["score"]` (N,) int64, `info["illegal_action"]` (N,) bool.
 
     ## Arguments
     - `num_envs`: the number of games.
     - `autoreset_mode`: `NEXT_STEP` (default): the step after the end of a game ignores its action
       and begins the next game with reward 0; `SAME_STEP`: the step that ends a game begins the
-      next, and `info["final_obs"]` and `info["final_info"]` tell how it ended.
-    - all others as for `YahtzeeEnv`.
+      next, and `info["final_obs"]` and `info["final_info"]` describe its end.
+    - all other arguments as for `YahtzeeEnv`.
 
     ## Reset options
     - `state`: one `State` for all games, or a sequence of one for each.
@@ -165,7 +165,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return self._games.masks().astype(bool)
 
     def random_actions(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """(N,) int64: a uniformly random legal action of every game, drawn by a kernel."""
+        """(N,) int64: a uniformly random legal action of every game."""
         return self._games.random_actions(rng)
 
     @property
@@ -174,7 +174,7 @@ class YahtzeeVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return tuple(self._games.state(i) for i in range(self.num_envs))
 
     def set_state(self, states: Sequence[State]) -> None:
-        """Put every game into a position; the coming dice stay those of this environment.
+        """Put every game into a position, with the dice generators of this environment.
 
         Raises:
             ValueError: if a state cannot occur, or their number is wrong; nothing has changed then.
@@ -278,5 +278,5 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
 
 
 def _with_presence(infos: dict[str, Any], present: NDArray[np.bool_]) -> dict[str, Any]:
-    """Gymnasium's form of vector infos: beside each key, which games it is there for."""
+    """Vector infos as in Gymnasium: for each key, `_key` says which games it applies to."""
     return infos | {f"_{name}": present for name in infos}

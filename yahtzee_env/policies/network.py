@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_env.dice import N_HOLDS
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 from yahtzee_env.game import Positions
 from yahtzee_env.observation import layouts, observation_names
 from yahtzee_env.rules import Ruleset
@@ -188,7 +188,7 @@ class NetworkPolicy:
             arrays[_SKIP] = self.skip
         packed = io.BytesIO()
         np.savez_compressed(packed, allow_pickle=False, **arrays)
-        write_beside(path, lambda beside: beside.write_bytes(packed.getvalue()))
+        write_atomically(path, lambda file: file.write_bytes(packed.getvalue()))
 
 
 def load_network(path: Path) -> NetworkPolicy:

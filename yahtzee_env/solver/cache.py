@@ -14,7 +14,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 from yahtzee_env.rules import Ruleset
 
 FOLDER_VARIABLE = "YAHTZEE_ENV_CACHE"
@@ -40,14 +40,14 @@ def cache_folder() -> Path:
 
 
 def cache_file(ruleset: Ruleset, kind: str = "solution") -> Path:
-    """The file of a kind of table; rule sets that differ in their name only share it."""
+    """The file of a kind of table; rule sets that differ only in their name share it."""
     rules = {**ruleset.to_dict(), "name": "", "format": FORMAT}
     key = hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()
     return cache_folder() / f"{key[:32]}.{kind}"
 
 
 def read(ruleset: Ruleset, kind: str = "solution") -> list[NDArray[Any]] | None:
-    """The kept arrays, or None where there are none or the file is damaged."""
+    """The arrays in the cache, or None if there are none or the file is damaged."""
     try:
         with cache_file(ruleset, kind).open("rb") as file:
             if file.read(_DIGEST_SIZE) != hashlib.file_digest(file, "sha256").digest():
@@ -77,7 +77,7 @@ def write(ruleset: Ruleset, arrays: Sequence[NDArray[Any]], kind: str = "solutio
     try:
         target = cache_file(ruleset, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_beside(target, write_arrays)
+        write_atomically(target, write_arrays)
     except OSError as error:
         warnings.warn(f"the {kind} could not be kept: {error}", stacklevel=3)
 

@@ -11,7 +11,7 @@ from agents.runs.folder import (
     reopen_run_folder,
     write_json,
 )
-from yahtzee_env.files import write_beside
+from yahtzee_env.files import write_atomically
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        write_beside(path, fail)
+        write_atomically(path, fail)
     assert json.loads(path.read_text()) == {"mean": 1}
 
 
