@@ -53,6 +53,22 @@ def test_solve_prints_the_value_of_perfect_play(capsys):
     assert "254.587729" in text(capsys, "solve")
 
 
+def test_solve_prints_the_distribution_of_the_score(capsys):
+    data = report(capsys, "solve", "--ruleset", "yacht", "--distribution")
+    expected = solve("yacht").start_distribution
+    assert data["distribution"]["quantiles"]["0.5"] == expected.quantile(0.5)
+    assert data["distribution"]["at_least"]["150"] == expected.at_least(150)
+    assert "P(score >= 150)" in text(capsys, "solve", "--ruleset", "yacht", "--distribution")
+
+
+def test_evaluate_prints_the_exact_distribution(capsys):
+    arguments = ("evaluate", "greedy-no-reroll", "--ruleset", "yacht", "--distribution")
+    data = report(capsys, *arguments, "--games", "5")
+    [exact] = data["exact"]
+    assert exact["distribution"]["mean"] == pytest.approx(exact["mean"], abs=1e-9)
+    assert "mean of the worst 5%" in text(capsys, *arguments, "--games", "5")
+
+
 def test_solve_without_the_cache(capsys):
     data = report(capsys, "solve", "--ruleset", "yacht", "--no-cache")
     assert data["start_value"] == solve("yacht").start_value

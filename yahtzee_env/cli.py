@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -85,6 +85,12 @@ def _parser() -> argparse.ArgumentParser:
         "--no-cache", action="store_true", help="solve again even if the solution is cached"
     )
 
+    sub.add_argument(
+        "--distribution",
+        action="store_true",
+        help="also the distribution of the score: some ten seconds and 600 MB of memory",
+    )
+
     sub = add("advise", _advise, "the best actions in a position, and what the others cost")
     sub.add_argument("--dice", type=int, nargs="+", required=True, metavar="DIE", help="five dice")
     sub.add_argument(
@@ -128,6 +134,11 @@ def _parser() -> argparse.ArgumentParser:
         "--exact",
         action="store_true",
         help="also compute exact expected scores: a minute per heuristic, half an hour per network",
+    )
+    sub.add_argument(
+        "--distribution",
+        action="store_true",
+        help="also the exact distribution of each policy's score; takes as long as --exact",
     )
 
     return parser
@@ -182,7 +193,19 @@ def _solve(options: Any) -> Report:
         ("reachable cards", f"{solution.reachable_cards:,} ({solution.reachable_share:.1%})"),
         ("seconds to solve or to load", f"{seconds:.2f}"),
     ]
+    if options.distribution:
+        figures = solution.start_distribution.to_dict()
+        data["distribution"] = figures
+        rows += _distribution_rows(figures)
     return Report(data, [Table(f"Perfect play of {solution.ruleset.name}", ("", ""), rows)])
+
+
+def _distribution_rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        *((f"{float(q):.0%} quantile", str(value)) for q, value in figures["quantiles"].items()),
+        *((f"mean of the worst {float(a):.0%}", f"{x:.2f}") for a, x in figures["cvar"].items()),
+        *((f"P(score >= {points})", f"{p:.4f}") for points, p in figures["at_least"].items()),
+    ]
 
 
 def _advise(options: Any) -> Report:
@@ -241,21 +264,31 @@ def _state(options: Any) -> State:
 def _evaluate(options: Any) -> Report:
     try:
         policies = [load_policy(name, options.trust) for name in options.policies]
-        exact = _exact_values(options, policies) if options.exact else []
+        wanted = options.exact or options.distribution
+        exact = _exact_values(options, policies) if wanted else []
         report = _measured(policies, (options.ruleset, options.games, options.seed))
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         options.error(str(error))
     except MemoryError:
         options.error(f"{options.games:,} games do not fit in memory; try fewer")
-    if not options.exact:
+    if not exact:
         return report
     sentences = [
         f"{value.policy} on {value.ruleset}: exact expected score {value.mean:.4f}, "
         f"standard deviation of a game {value.std:.3f}."
         for value in exact
     ]
-    data = {**report.data, "exact": [asdict(value) for value in exact]}
-    return Report(data, [*report.parts, *sentences])
+    tables = [
+        Table(
+            f"Distribution of the score of {value.policy}",
+            ("", ""),
+            _distribution_rows(value.distribution.to_dict()),
+        )
+        for value in exact
+        if value.distribution is not None
+    ]
+    data = {**report.data, "exact": [value.to_dict() for value in exact]}
+    return Report(data, [*report.parts, *sentences, *tables])
 
 
 def _measured(policies: Sequence[Policy], size: tuple[Ruleset, int, int]) -> Report:
@@ -269,7 +302,10 @@ def _measured(policies: Sequence[Policy], size: tuple[Ruleset, int, int]) -> Rep
 def _exact_values(options: Any, policies: Sequence[Policy]) -> list[PolicyValue]:
     for policy in policies:
         check_probabilities_known(policy)
-    return [policy_value(policy, options.ruleset, _progress(policy.name)) for policy in policies]
+    return [
+        policy_value(policy, options.ruleset, _progress(policy.name), options.distribution)
+        for policy in policies
+    ]
 
 
 def _progress(name: str) -> Callable[[float], None] | None:

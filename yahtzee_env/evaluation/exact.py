@@ -50,6 +50,11 @@ class PolicyValue:
     cards: int
     distribution: Distribution | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain numbers, texts and dictionaries."""
+        found = self.distribution
+        return {**vars(self), "distribution": None if found is None else found.to_dict()}
+
 
 def policy_value(
     policy: Any,

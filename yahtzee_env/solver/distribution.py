@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+CVAR_LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,26 @@ class Distribution:
     def shifted(self, points: int) -> Distribution:
         """The distribution of the value plus some points."""
         return Distribution(self.start + points, self.probabilities, self.lumped)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures people ask for, as plain numbers: ready for JSON.
+
+        Quantiles, CVaR at 5 %, and the chance of at least each multiple of 50 points that is
+        neither almost certain nor almost impossible.
+        """
+        marks = range(0, int(self.values[-1]) + 1, 50)
+        return {
+            "mean": self.mean,
+            "std": self.std,
+            "quantiles": {str(q): self.quantile(q) for q in QUANTILES},
+            "cvar": {str(CVAR_LEVEL): self.cvar(CVAR_LEVEL)},
+            "at_least": {
+                str(points): self.at_least(points)
+                for points in marks
+                if 0.001 <= self.at_least(points) <= 0.999
+            },
+            "lumped": self.lumped,
+        }
 
     @cached_property
     def _cumulative(self) -> NDArray[np.float64]:
