@@ -1,4 +1,4 @@
-"""The course of the game: legal actions, rewards, bonuses, jokers and positions."""
+"""Games: legal actions, rewards, bonuses, jokers and positions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -344,7 +344,7 @@ def test_every_position_of_random_games_can_be_set_and_is_kept(ruleset):
         assert games.records["score"][0] == referee.total
 
 
-def test_a_position_goes_on_as_if_it_had_been_played(ruleset):
+def test_set_position_continues_like_a_played_one(ruleset):
     games = started(ruleset, 60, seed=8)
     rng = np.random.default_rng(8)
     copies = started(ruleset, 60, seed=9)
@@ -433,7 +433,7 @@ def test_random_actions_depend_only_on_the_generator_passed():
 
 
 @given(random_rulesets(), st.integers(0, 2**32))
-def test_games_of_any_rules_end_and_pay_what_stands_on_the_card(rules, seed):
+def test_games_of_any_rules_end_and_returns_match_the_card(rules, seed):
     rng = np.random.default_rng(seed)
     games = Games(rules, 20)
     games.seed(rng)

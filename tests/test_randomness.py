@@ -80,7 +80,7 @@ def test_global_random_state_is_neither_read_nor_changed():
     ids=["copy", "pickle"],
 )
 @pytest.mark.parametrize("bare", [True, False])
-def test_a_copy_mid_turn_has_the_same_coming_dice_and_its_own_life(ruleset, duplicate, bare):
+def test_copy_mid_turn_has_the_same_coming_dice_and_is_independent(ruleset, duplicate, bare):
     env = gym.make(IDS[ruleset], ruleset=ruleset)
     env.reset(seed=4)
     env.step(0)

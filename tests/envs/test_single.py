@@ -117,7 +117,7 @@ def test_actions_are_numbered_from_0_holds_first_then_boxes(ruleset):
 
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
-def test_each_observation_lies_in_its_space_with_its_dtype(ruleset, observation):
+def test_every_observation_is_in_its_space_with_its_dtype(ruleset, observation):
     env = make(ruleset, observation=observation)
     seen = []
     for (first, _), steps in play_games(env):
@@ -153,7 +153,7 @@ def test_thirteen_yahtzees_score_1575(ruleset, observation):
 # Episodes.
 
 
-def test_rewards_add_up_to_the_score_and_the_end_shows_the_full_card(ruleset):
+def test_rewards_sum_to_the_score(ruleset):
     env = make(ruleset, observation="dict")
     for (_, first_info), steps in play_games(env):
         assert first_info["score"] == 0
@@ -167,7 +167,7 @@ def test_rewards_add_up_to_the_score_and_the_end_shows_the_full_card(ruleset):
         assert not info["action_mask"].any()
 
 
-def test_a_natural_end_through_make_is_no_time_limit(ruleset):
+def test_full_card_terminates_through_make(ruleset):
     env = gym.make(IDS[ruleset], ruleset=ruleset)
     assert env.spec.max_episode_steps is None
     _, info = env.reset(seed=3)
@@ -179,7 +179,7 @@ def test_a_natural_end_through_make_is_no_time_limit(ruleset):
     assert "TimeLimit.truncated" not in info
 
 
-def test_games_take_from_one_to_three_actions_a_box(ruleset):
+def test_games_take_one_to_three_actions_per_box(ruleset):
     env = make(ruleset)
     for only_boxes, per_box in ((True, 1), (False, 3)):
         _, info = env.reset(seed=1)
@@ -236,7 +236,7 @@ def test_masks_are_int8_for_sampling_and_bool_for_learners(ruleset):
         assert_same(env.action_masks(), info["action_mask"].astype(bool))
 
 
-def test_returned_arrays_stay_as_they_were_returned():
+def test_returned_arrays_never_change():
     for observation in OBSERVATIONS:
         env = make(observation=observation)
         returned = [env.reset(seed=1)]
@@ -263,7 +263,7 @@ def test_changing_returned_arrays_changes_no_game():
 
 
 @pytest.mark.parametrize("form", [int, np.int64, np.int8, np.array, np.uint8])
-def test_whole_numbers_of_all_kinds_are_actions(form):
+def test_integers_of_every_type_are_actions(form):
     env, twin = make(), make()
     env.reset(seed=5)
     twin.reset(seed=5)
@@ -277,7 +277,7 @@ def test_whole_numbers_of_all_kinds_are_actions(form):
     ids=repr,
 )
 @pytest.mark.parametrize("illegal_action", ["ignore", "penalty", "raise"])
-def test_what_is_no_action_raises_and_changes_nothing(action, illegal_action):
+def test_invalid_actions_raise_and_change_nothing(action, illegal_action):
     env = make(illegal_action=illegal_action)
     env.reset(seed=1)
     before, coming = env.state, next_dice(env)
@@ -324,7 +324,7 @@ def test_kept_dice_never_change(seed, dice, data):
     assert not env.action_masks()[:N_HOLDS].any()
 
 
-def test_actions_are_named_in_words():
+def test_actions_are_described_in_words():
     env = make_at(State((6, 1, 1, 1, 1)))
     assert env.describe(env.hold_action([6])) == "keep 6"
     assert env.describe(env.box_action("chance")) == "fill chance"
@@ -351,7 +351,7 @@ def test_actions_are_named_in_words():
         ({"illegal_action": "penalty", "illegal_reward": -2.5}, -2.5),
     ],
 )
-def test_illegal_actions_change_nothing_and_are_told_on_their_step_alone(arguments, reward):
+def test_illegal_actions_change_nothing_and_are_reported(arguments, reward):
     env = make(**arguments)
     env.reset(seed=1, options={"state": State((1, 2, 3, 4, 6), 0, {"ones": 3})})
     before, coming = env.state, next_dice(env)
@@ -385,7 +385,7 @@ def test_100_illegal_actions_truncate_the_episode(illegal_action):
             env.step(0)
 
 
-def test_illegal_actions_can_raise_with_their_name_and_reason():
+def test_illegal_actions_can_raise_with_the_reason():
     env = make_at(State((1, 1, 1, 4, 6), 1, {"ones": 3}), illegal_action="raise")
     before, coming = env.state, next_dice(env)
     for action, words in (
@@ -400,7 +400,7 @@ def test_illegal_actions_can_raise_with_their_name_and_reason():
     assert not env.step(0)[4]["illegal_action"]
 
 
-def test_unknown_arguments_are_refused_with_those_there_are():
+def test_unknown_arguments_are_refused_with_the_allowed_ones():
     for arguments, words in (
         ({"illegal_action": "warn"}, "ignore.*penalty.*raise"),
         ({"observation": "image"}, "flat.*dict"),
@@ -414,7 +414,7 @@ def test_unknown_arguments_are_refused_with_those_there_are():
 # Positions.
 
 
-def test_a_game_can_begin_anywhere(ruleset):
+def test_games_can_start_from_any_position(ruleset):
     env = make(ruleset, observation="dict")
     full = len(env.ruleset.boxes)
     for state in random_positions(ruleset, 8, seed=6):
@@ -445,7 +445,7 @@ def test_set_state_of_state_is_the_same_position_through_random_games(ruleset):
             terminated = one[2]
 
 
-def test_set_state_ends_and_revives_an_episode():
+def test_set_state_can_end_and_reopen_an_episode():
     env = make_at(State((1, 2, 3, 4, 6)))
     playable = env.state
     play(env, np.random.default_rng(0))
@@ -483,7 +483,7 @@ def test_impossible_positions_are_refused_and_change_nothing(state, message):
         assert next_dice(env) == coming
 
 
-def test_an_episode_cannot_begin_with_a_full_card():
+def test_episode_cannot_start_with_a_full_card():
     env = make()
     env.reset(seed=1)
     play(env, np.random.default_rng(1))
@@ -499,7 +499,7 @@ def test_unknown_reset_options_are_ignored():
 # Rule sets.
 
 
-def test_building_one_rule_set_leaves_another_alone():
+def test_custom_rule_set_does_not_affect_another():
     before = play_games(make("yahtzee"))
     for name in RULESETS:
         make(name).reset(seed=1)
@@ -508,7 +508,7 @@ def test_building_one_rule_set_leaves_another_alone():
     assert_same(play_games(make("yahtzee")), before)
 
 
-def test_each_environment_plays_by_its_own_rules(ruleset):
+def test_rule_set_by_name_object_or_dictionary_gives_the_same_games(ruleset):
     env = gym.make(IDS[ruleset], ruleset=ruleset)
     assert env.unwrapped.ruleset == get_ruleset(ruleset)
     by_object = YahtzeeEnv(get_ruleset(ruleset))
@@ -519,7 +519,7 @@ def test_each_environment_plays_by_its_own_rules(ruleset):
 
 
 @pytest.mark.parametrize("reward", ["x", None, float("nan"), float("inf")])
-def test_an_illegal_reward_that_is_no_finite_number_is_refused_at_once(reward):
+def test_illegal_reward_must_be_finite(reward):
     with pytest.raises(ValueError, match="illegal_reward must be a finite number"):
         YahtzeeEnv(illegal_action="penalty", illegal_reward=reward)
 
@@ -547,6 +547,6 @@ def test_keys_of_mask_and_observation_must_differ():
 
 
 @pytest.mark.parametrize("state", ["x", {"dice": (1, 2, 3, 4, 5)}, State((1, 2, 3, 4, 5), 2, None)])
-def test_a_start_that_is_no_state_is_refused(state):
+def test_start_must_be_a_state(state):
     with pytest.raises(ValueError, match="must be a State"):
         YahtzeeEnv().reset(options={"state": state})

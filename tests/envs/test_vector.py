@@ -124,7 +124,7 @@ def test_game_i_is_the_single_game_of_seed_plus_i():
 @needs_gymnasium_1_4
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("make_env", [make_native, make_sync])
-def test_lengths_and_returns_of_episodes_are_right_from_the_first_to_the_third(make_env, mode):
+def test_lengths_and_returns_of_the_first_three_episodes(make_env, mode):
     env = make_env(3, mode)
     recorded = RecordEpisodeStatistics(env)
     _, infos = recorded.reset(seed=1)
@@ -179,14 +179,14 @@ def test_next_step_ignores_the_action_that_begins_the_next_game():
         assert_same(observation, starts[0])
 
 
-def test_next_step_ignores_that_action_also_where_illegal_actions_raise():
+def test_next_step_ignores_that_action_even_if_illegal_actions_raise():
     env = make_native(2, illegal_action="raise")
     play_to_the_first_end(env)
     _, rewards, *_ = env.step(np.array([31, 30]))
     assert rewards.tolist() == [0, 0]
 
 
-def test_same_step_begins_the_next_game_and_tells_how_the_last_ended():
+def test_same_step_starts_the_next_game_and_reports_the_last():
     env = make_native(2, AutoresetMode.SAME_STEP)
     observations, _, terminated, _, infos = play_to_the_first_end(env)
     assert terminated.all()
@@ -201,7 +201,7 @@ def test_same_step_begins_the_next_game_and_tells_how_the_last_ended():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_game_after_an_automatic_reset_is_that_of_one_plain_reset(mode):
+def test_autoreset_gives_the_game_of_a_plain_reset(mode):
     env = make_native(1, mode)
     play_to_the_first_end(env, seed=9)
     if mode is AutoresetMode.NEXT_STEP:
@@ -277,7 +277,7 @@ def test_step_before_reset_raises():
     ],
     ids=repr,
 )
-def test_what_are_no_actions_raises_and_changes_nothing(actions):
+def test_invalid_actions_raise_and_change_nothing(actions):
     env, twin = make_native(2), make_native(2)
     for one in (env, twin):
         one.reset(seed=1)
@@ -288,14 +288,14 @@ def test_what_are_no_actions_raises_and_changes_nothing(actions):
 
 
 @pytest.mark.parametrize("form", [list, tuple, lambda codes: np.array(codes, np.uint8)])
-def test_actions_come_in_any_sequence_of_whole_numbers(form):
+def test_actions_can_be_any_sequence_of_integers(form):
     env, twin = make_native(2), make_native(2)
     for one in (env, twin):
         one.reset(seed=1)
     assert_same(env.step(form([31, 0])), twin.step(np.array([31, 0])))
 
 
-def test_an_illegal_action_raises_and_changes_no_game():
+def test_illegal_action_raises_and_changes_no_game():
     env = make_native(3, illegal_action="raise")
     env.reset(seed=1, options={"state": STATE})
     before = env.state
@@ -326,7 +326,7 @@ def test_wrong_resets_are_refused_and_change_nothing(seed, options, message):
     assert_same(env.reset(), twin.reset())
 
 
-def test_there_is_at_least_one_game():
+def test_num_envs_must_be_positive():
     with pytest.raises(ValueError, match="num_envs must be at least 1"):
         YahtzeeVectorEnv(num_envs=0)
 
@@ -334,7 +334,7 @@ def test_there_is_at_least_one_game():
 # Positions.
 
 
-def test_games_begin_anywhere_all_alike_or_each_its_own(ruleset):
+def test_games_start_from_one_position_or_one_each(ruleset):
     full = len(get_ruleset(ruleset).boxes)
     states = [s for s in random_positions(ruleset, 2, seed=4) if len(s.card) < full]
     env = make_native(len(states), ruleset=ruleset)
@@ -373,7 +373,7 @@ def test_wrong_states_are_refused_and_change_no_game():
         assert env.state == before
 
 
-def test_a_state_goes_only_to_the_games_that_are_reset():
+def test_reset_state_applies_only_to_the_games_reset():
     env = make_native(3)
     env.reset(seed=1)
     before = env.state
@@ -403,7 +403,7 @@ def test_unseeded_vector_envs_differ():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_returned_arrays_stay_as_they_were_returned(mode):
+def test_returned_arrays_never_change(mode):
     env = make_native(3, mode)
     rng = np.random.default_rng(1)
     returned = [env.reset(seed=1)]
@@ -416,7 +416,7 @@ def test_returned_arrays_stay_as_they_were_returned(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_pickled_vector_env_goes_on_alike(mode):
+def test_pickled_vector_env_plays_the_same_games(mode):
     env = make_native(3, mode)
     rng = np.random.default_rng(1)
     env.reset(seed=1)
@@ -473,11 +473,11 @@ def test_async_workers_play_the_same_games():
         async_env.close()
 
 
-def test_make_vec_uses_the_native_vector_env_unless_told_otherwise():
+def test_make_vec_uses_the_native_vector_env_by_default():
     assert isinstance(gym.make_vec("Yahtzee-v0", num_envs=2), YahtzeeVectorEnv)
 
 
-def test_each_game_renders_for_itself():
+def test_every_game_is_rendered():
     assert make_native(2).render() is None
     env = make_native(2, render_mode="ansi")
     env.reset(seed=1)

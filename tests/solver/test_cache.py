@@ -1,4 +1,4 @@
-"""Solutions on disk: never another rule set's, never a damaged one, never in the way."""
+"""The cache of solutions: keys, damaged files, and folders that cannot be written."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def computed(monkeypatch) -> list[str]:
     return names
 
 
-def solve_anew(ruleset=SMALL):
+def solve_again(ruleset=SMALL):
     """The solution for a process that remembers none."""
     solver._solve_once.cache_clear()
     return solve(ruleset)
@@ -49,7 +49,7 @@ def solve_anew(ruleset=SMALL):
 
 def test_a_solution_is_computed_once_and_then_read(folder, computed):
     first = solve(SMALL)
-    second = solve_anew()
+    second = solve_again()
     assert computed == ["small"]
     np.testing.assert_array_equal(first.card_values, second.card_values)
     assert [path.name for path in folder.iterdir()] == [cache_file(SMALL).name]
@@ -70,14 +70,14 @@ def test_one_process_reads_it_once(computed):
         SMALL.with_box(replace(SMALL.boxes[0], scores=(*SMALL.boxes[0].scores[:-1], 1)), "small"),
     ],
 )
-def test_another_rule_set_never_gets_it(other, computed):
+def test_other_rules_have_another_file(other, computed):
     solve(SMALL)
     assert cache_file(other) != cache_file(SMALL)
-    solve_anew(other)
+    solve_again(other)
     assert len(computed) == 2
 
 
-def test_a_rule_set_under_another_name_gets_it(computed):
+def test_same_rules_under_another_name_share_the_file(computed):
     solve(SMALL)
     assert solve(replace(SMALL, name="alias")).ruleset.name == "alias"
     assert computed == ["small"]
@@ -108,7 +108,7 @@ def test_a_damaged_file_is_noticed_and_replaced(damage, computed):
     content = cache_file(SMALL).read_bytes()
     cache_file(SMALL).write_bytes(damage(content))
     assert read(SMALL) is None
-    np.testing.assert_array_equal(solve_anew().card_values, whole)
+    np.testing.assert_array_equal(solve_again().card_values, whole)
     assert computed == ["small"] * 2
     assert cache_file(SMALL).read_bytes() == content
 
@@ -123,7 +123,7 @@ def test_distributions_are_computed_once_and_then_read(folder, monkeypatch):
     first = solve(SMALL).score_distribution(START)
     assert cache_file(SMALL, solver.RETURNS).exists()
     monkeypatch.setattr(solver, "return_layers", None)
-    second = solve_anew().score_distribution(START)
+    second = solve_again().score_distribution(START)
     assert second.start == first.start
     np.testing.assert_array_equal(second.probabilities, first.probabilities)
 
@@ -133,7 +133,7 @@ def test_damaged_distributions_are_computed_again():
     path = cache_file(SMALL, solver.RETURNS)
     content = path.read_bytes()
     path.write_bytes(content[:-1])
-    second = solve_anew().score_distribution(START)
+    second = solve_again().score_distribution(START)
     np.testing.assert_array_equal(second.probabilities, first.probabilities)
     assert path.read_bytes() == content
 
@@ -148,20 +148,20 @@ def test_without_cache_nothing_is_read_or_written(folder, computed):
     assert cache_file(SMALL).read_bytes() == b""
 
 
-def test_a_folder_that_cannot_be_written_costs_a_warning_only(tmp_path, monkeypatch):
+def test_unwritable_folder_costs_only_a_warning(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder can be made below a file")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file" / "cache"))
     with pytest.warns(UserWarning, match="could not be kept: "):
-        assert solve_anew().start_value == VALUE
+        assert solve_again().start_value == VALUE
 
 
-def test_home_of_an_unknown_user_costs_a_warning_only(monkeypatch):
+def test_home_of_an_unknown_user_costs_only_a_warning(monkeypatch):
     monkeypatch.setenv(FOLDER_VARIABLE, "~nobody-of-this-name/x")
     with pytest.warns(UserWarning, match="could not be kept: YAHTZEE_ENV_CACHE='~nobody"):
-        assert solve_anew().start_value == VALUE
+        assert solve_again().start_value == VALUE
 
 
-def test_the_variable_moves_the_folder(tmp_path, monkeypatch):
+def test_environment_variable_sets_the_folder(tmp_path, monkeypatch):
     assert cache_folder() == tmp_path / "cache"
     monkeypatch.delenv(FOLDER_VARIABLE)
     assert "yahtzee-env" in str(cache_folder())
