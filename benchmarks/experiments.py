@@ -294,7 +294,7 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> float:
 
 def write_page(rows: Rows) -> None:
     """Write the page, all or nothing, and its picture."""
-    write_atomically(PAGE, lambda beside: beside.write_text(page(rows), encoding="utf-8"))
+    write_atomically(PAGE, lambda temporary: temporary.write_text(page(rows), encoding="utf-8"))
     if any(_runs(rows, name) for name in MASKS.experiments):
         draw(rows)
 

@@ -182,7 +182,7 @@ def main() -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 if __name__ == "__main__":

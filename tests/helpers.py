@@ -161,7 +161,7 @@ def random_choices(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def make_five_alike(games: Games, rng: np.random.Generator, chance: float) -> list[int]:
-    """Let the dice of some running games, drawn by chance, show five alike; tells which."""
+    """Let the dice of some running games, drawn by chance, show five alike; returns which."""
     changed = np.flatnonzero((rng.random(len(games)) < chance) & ~games.over).tolist()
     for i in changed:
         # Only the roll: setting the whole state would hide a wrong record of the rest.

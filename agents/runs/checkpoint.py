@@ -42,7 +42,7 @@ def save_checkpoint(path: Path, config: TrainConfig, model: Model, history: Hist
         "history": history.state(),
         "random": _random_state(),
     }
-    write_weights(path, lambda beside: torch.save(content, beside))
+    write_weights(path, lambda temporary: torch.save(content, temporary))
 
 
 def load_checkpoint(path: Path, config: TrainConfig, model: Model) -> History:

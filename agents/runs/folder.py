@@ -97,7 +97,7 @@ def _free_folder(name: str) -> Path:
 def write_json(path: Path, content: Any) -> None:
     """Write indented JSON, all or nothing."""
     text = json.dumps(content, indent=2) + "\n"
-    write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_weights(path: Path, write: Callable[[Path], Any]) -> None:
@@ -107,9 +107,9 @@ def write_weights(path: Path, write: Callable[[Path], Any]) -> None:
         OSError: if it cannot be written; then the former file stays.
     """
 
-    def write_or_explain(beside: Path) -> None:
+    def write_or_explain(temporary: Path) -> None:
         try:
-            write(beside)
+            write(temporary)
         except RuntimeError as error:  # what torch makes of a full disk
             raise OSError(f"{path} cannot be written; is the disk full?") from error
 

@@ -50,8 +50,8 @@ class History:
     def write(self, path: Path) -> None:
         """Write the evaluations as CSV, all or nothing."""
 
-        def fill(beside: Path) -> None:
-            with beside.open("w", newline="", encoding="utf-8") as file:
+        def fill(temporary: Path) -> None:
+            with temporary.open("w", newline="", encoding="utf-8") as file:
                 table = csv.DictWriter(file, list(self.evaluations[0]), lineterminator="\n")
                 table.writeheader()
                 table.writerows(self.evaluations)

@@ -186,7 +186,7 @@ def duel(
 
     Matches come in pairs with the same dice at each seat, and each policy moves first in one of
     them. A luck-adjusted share is the outcome less what the dice changed in the chance to win if
-    both go on as `optimal`: an advantage-sum estimator, with the same expectation and far less
+    both continue as `optimal`: an advantage-sum estimator, with the same expectation and far less
     variance.
 
     Args:

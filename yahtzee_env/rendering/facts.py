@@ -1,4 +1,4 @@
-"""What there is to see of a game, the same for text and picture."""
+"""What a drawing of a game shows, the same for text and picture."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Facts:
-    """What there is to see of a game; `dice` ascend, so that bit i of a hold code is `dice[i]`."""
+    """What a drawing of a game shows; bit i of a hold code is `dice[i]`, which are sorted."""
 
     name: str
     dice: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What there is to see of a match: everybody's card side by side, and the dice of the mover."""
+"""What a picture of a match shows: all cards next to each other, and the dice of the mover."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"mean": 1})
 
-    def fail(beside):
-        beside.write_text("half")
+    def fail(temporary):
+        temporary.write_text("half")
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
