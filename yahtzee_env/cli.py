@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 import yahtzee_env
-from yahtzee_env.evaluation import PolicyValue, compare, evaluate, policy_value
+from yahtzee_env.evaluation import PolicyValue, compare, evaluate, policy_value, tournament
 from yahtzee_env.family import RULESETS, get_ruleset
 from yahtzee_env.game import Positions, State, check_state
 from yahtzee_env.kernels import REROLLS
-from yahtzee_env.policies import AGENTS, POLICIES, Policy, load_policy
+from yahtzee_env.policies import AGENTS, MATCH_POLICIES, POLICIES, Policy, load_policy
 from yahtzee_env.policies.stochastic import check_probabilities_known
 from yahtzee_env.report.layout import Table
-from yahtzee_env.report.terminal import Part, comparison_view, evaluation_view, show
+from yahtzee_env.report.terminal import (
+    Part,
+    comparison_view,
+    evaluation_view,
+    show,
+    tournament_view,
+)
 from yahtzee_env.rules import Ruleset
 from yahtzee_env.solver import solve
 
@@ -65,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     version = f"%(prog)s {yahtzee_env.__version__}"
     parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(required=True, metavar="solve | advise | evaluate")
+    commands = parser.add_subparsers(
+        required=True, metavar="solve | advise | evaluate | tournament"
+    )
 
     def add(name: str, command: Callable[[Any], Report], text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
@@ -141,6 +151,34 @@ def _parser() -> argparse.ArgumentParser:
         help="also the exact distribution of each policy's score; takes as long as --exact",
     )
 
+    sub = add("tournament", _tournament, "which policies win matches against each other")
+    sub.add_argument(
+        "policies",
+        nargs="+",
+        metavar="POLICY",
+        help=f"{', '.join([*POLICIES, *MATCH_POLICIES, *AGENTS])}, an agent's file, or a folder",
+    )
+    sub.add_argument(
+        "--trust", action="store_true", help="load stable-baselines3 files, which can run any code"
+    )
+    sub.add_argument(
+        "--games",
+        type=_whole(4),
+        default=1000,
+        metavar="N",
+        help="matches at each table, a multiple of the players at it (default: 1000)",
+    )
+    sub.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="(default: 0)")
+    sub.add_argument(
+        "--table", type=_whole(2), default=2, metavar="N", help="players at a table (default: 2)"
+    )
+    sub.add_argument(
+        "--workers",
+        type=_whole(1),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes, which do not change the result (default: %(default)s)",
+    )
     return parser
 
 
@@ -303,7 +341,12 @@ def _exact_values(options: Any, policies: Sequence[Policy]) -> list[PolicyValue]
     for policy in policies:
         check_probabilities_known(policy)
     return [
-        policy_value(policy, options.ruleset, _progress(policy.name), options.distribution)
+        policy_value(
+            policy,
+            options.ruleset,
+            _progress(f"exact value of {policy.name}"),
+            options.distribution,
+        )
         for policy in policies
     ]
 
@@ -315,6 +358,21 @@ def _progress(name: str) -> Callable[[float], None] | None:
 
     def show_share(share: float) -> None:
         end = "\n" if share >= 1 else ""
-        print(f"\rexact value of {name}: {share:.0%}", end=end, file=sys.stderr, flush=True)
+        print(f"\r{name}: {share:.0%}", end=end, file=sys.stderr, flush=True)
 
     return show_share
+
+
+def _tournament(options: Any) -> Report:
+    try:
+        policies = [load_policy(name, options.trust) for name in options.policies]
+        size = options.ruleset, options.games, options.seed, options.table
+        progress = _progress("tournament")
+        if options.workers == 1:
+            result = tournament(policies, *size, progress=progress)
+        else:
+            with ProcessPoolExecutor(options.workers) as pool:
+                result = tournament(policies, *size, executor=pool, progress=progress)
+    except (ValueError, OSError, ImportError) as error:
+        options.error(str(error))
+    return Report(result.to_dict(), tournament_view(result))

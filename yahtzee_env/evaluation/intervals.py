@@ -43,6 +43,10 @@ class SampleMean(NamedTuple):
         """The 95 % interval of the expectation."""
         return self.mean - self.half_width, self.mean + self.half_width
 
+    def to_dict(self) -> dict[str, Any]:
+        """The mean, its standard error and its 95 % interval, ready for JSON."""
+        return {"mean": self.mean, "sem": self.sem, "ci95": list(self.ci95)}
+
     def __str__(self) -> str:
         return f"{self.mean:.2f} +- {self.sem:.2f}"
 

@@ -7,7 +7,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from yahtzee_env.evaluation import METRICS, Comparison, Evaluation, measurements, metric_texts
+from yahtzee_env.evaluation import (
+    METRICS,
+    Comparison,
+    Evaluation,
+    Tournament,
+    measurements,
+    metric_texts,
+)
 from yahtzee_env.evaluation.intervals import Interval
 from yahtzee_env.evaluation.metrics import DECISIONS
 from yahtzee_env.evaluation.result import CardSummary
@@ -73,6 +80,48 @@ def comparison_view(comparison: Comparison) -> list[Part]:
     )
     title = "Differences in points per game, paired game by game, ± one standard error"
     return [summary(comparison.evaluations), Table(title, columns, rows)]
+
+
+def tournament_view(result: Tournament) -> list[Part]:
+    """The standings, the result of each pair, and what moving first is worth."""
+    rows = [
+        (
+            one.policy,
+            f"{one.rating:.0f} ± {one.rating_half_width:.0f}",
+            _share(one.share.ci95),
+            f"{one.mean:.2f}",
+        )
+        for one in result.standings
+    ]
+    title = (
+        f"{result.ruleset}, {result.games:,} games at each table of {result.table} "
+        f"(seed {result.seed}): rating and share of the wins with 95 % intervals"
+    )
+    standings = Table(title, ("policy", "rating", "share of the wins", "mean score"), rows, 4)
+    pairs = [
+        (
+            f"{pair.first} - {pair.second}",
+            _share(pair.share.ci95),
+            *(f"{share:.2%}" for share in (pair.win, pair.tie, pair.loss)),
+        )
+        for pair in result.pairs
+    ]
+    columns = ("policies", "won, ties half", "won", "tied", "lost")
+    first = result.moving_first
+    return [
+        standings,
+        Table(
+            "The first of each pair, in matches that one of the two won",
+            columns,
+            pairs,
+            essential=2,
+        ),
+        f"Whoever moves first has {_share(first.ci95)} of the wins.",
+    ]
+
+
+def _share(ends: Interval) -> str:
+    return f"{ends[0]:.2%} to {ends[1]:.2%}"
 
 
 def summary(results: Sequence[Evaluation]) -> Table:

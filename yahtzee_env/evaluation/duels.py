@@ -154,9 +154,9 @@ class Duel:
             "win": win,
             "tie": tie,
             "loss": loss,
-            "share": _figures(self.share),
-            "adjusted_share": adjusted and _figures(adjusted),
-            "moving_first": _figures(self.moving_first),
+            "share": self.share.to_dict(),
+            "adjusted_share": adjusted and adjusted.to_dict(),
+            "moving_first": self.moving_first.to_dict(),
             "means": list(self.means),
         }
 
@@ -205,10 +205,9 @@ def duel(
     rules = get_ruleset(ruleset)
     games = _checked_games(games)
     players = as_policy(first), as_policy(second)
-    seeds = np.random.SeedSequence(seed).spawn(-(-games // 2 // CHUNK))
-    sizes = [len(part) for part in np.array_split(np.arange(games // 2), len(seeds))]
+    sizes, seeds = zip(*chunks_of(games // 2, seed), strict=True)
     fixed = [players] * len(seeds), [rules] * len(seeds), [luck_adjusted] * len(seeds)
-    mapped = (executor.map if executor else map)(_play_chunk, *fixed, sizes, seeds)
+    mapped = (executor.map if executor else map)(play_set, *fixed, sizes, seeds)
     chunks = []
     for chunk in mapped:
         chunks.append(chunk)
@@ -231,27 +230,41 @@ def _checked_games(games: Any) -> int:
     return index(games)
 
 
-def _play_chunk(
-    players: tuple[Policy, Policy],
+def play_set(
+    players: Sequence[Policy],
     ruleset: Ruleset,
     luck_adjusted: bool,
-    pairs: int,
+    n: int,
     seed: np.random.SeedSequence,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-    """The totals, (2, pairs, 2), and the luck-adjusted shares, (2, pairs), of some pairs."""
-    dice, *choices = seed.spawn(3)
-    rngs = np.random.default_rng(dice).integers(2**64, size=(pairs, 2), dtype=np.uint64)
+    """Play n matches in each rotation of k players, with the same dice at each seat.
+
+    Returns:
+        The totals, (k, n, k) int64 by the player who moved first, match and player; and the
+        luck-adjusted shares of the first of two players, (2, n) float64, or None.
+    """
+    k = len(players)
+    # Spawning from the seed itself would give its next user other dice.
+    own = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    dice, *choices = own.spawn(1 + k)
+    rngs = np.random.default_rng(dice).integers(2**64, size=(n, k), dtype=np.uint64)
     totals, adjusted = [], []
-    for swapped in (False, True):
-        order = players[::-1] if swapped else players
-        adjusting = _Adjusting(ruleset, pairs) if luck_adjusted else None
-        rng = np.random.default_rng(choices[swapped])
+    for first, choice in enumerate(choices):
+        order = [*players[first:], *players[:first]]
+        adjusting = _Adjusting(ruleset, n) if luck_adjusted else None
         watch = adjusting.watch if adjusting else None
-        played = play_matches(order, ruleset, rngs, rng, watch)
-        totals.append(played[:, ::-1] if swapped else played)
+        played = play_matches(order, ruleset, rngs, np.random.default_rng(choice), watch)
+        totals.append(np.roll(played, first, axis=1))
         if adjusting:
-            adjusted.append(1 - adjusting.shares if swapped else adjusting.shares)
+            adjusted.append(1 - adjusting.shares if first else adjusting.shares)
     return np.stack(totals), np.stack(adjusted) if luck_adjusted else None
+
+
+def chunks_of(n: int, seed: int) -> list[tuple[int, np.random.SeedSequence]]:
+    """The sizes and the seeds of the tasks in which n sets of matches are played."""
+    seeds = np.random.SeedSequence(seed).spawn(-(-n // CHUNK))
+    parts = np.array_split(np.arange(n), len(seeds))
+    return [(len(part), own) for part, own in zip(parts, seeds, strict=True)]
 
 
 class _Adjusting:
@@ -284,10 +297,6 @@ class _Adjusting:
             rows = np.arange(len(other))
             change = chances[rows, actions[other]] - chances[rows, optimal[other]]
             self.shares[numbers[other]] += change if player == 0 else -change
-
-
-def _figures(mean: SampleMean) -> dict[str, Any]:
-    return {"mean": mean.mean, "sem": mean.sem, "ci95": list(mean.ci95)}
 
 
 def _percent(mean: SampleMean) -> str:

@@ -13,7 +13,7 @@ from plain import outcomes
 
 from yahtzee_env import get_ruleset, solve
 from yahtzee_env.dice import kept_faces, roll_index
-from yahtzee_env.evaluation.duel import duel, play_matches
+from yahtzee_env.evaluation.duels import duel, play_matches
 from yahtzee_env.game import Games, Positions
 from yahtzee_env.match import Match, public_cards
 from yahtzee_env.policies import POLICIES, OptimalPolicy, act_in_match, as_policy, load_policy
@@ -222,7 +222,7 @@ def test_the_duelist_wins_the_official_game_by_the_margin_of_the_results() -> No
 
 
 def test_the_number_of_workers_does_not_change_a_duel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yahtzee_env.evaluation.duel.CHUNK", 10)
+    monkeypatch.setattr("yahtzee_env.evaluation.duels.CHUNK", 10)
     arguments: Any = ("random", "greedy-turn", "yacht", 60, 7)
     alone = duel(*arguments)
     shares: list[float] = []
