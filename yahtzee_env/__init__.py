@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from yahtzee_env.envs import YahtzeeEnv as YahtzeeEnv
     from yahtzee_env.envs import YahtzeeVectorEnv as YahtzeeVectorEnv
     from yahtzee_env.evaluation import compare as compare
+    from yahtzee_env.evaluation import duel as duel
     from yahtzee_env.evaluation import evaluate as evaluate
     from yahtzee_env.evaluation import policy_solution as policy_solution
     from yahtzee_env.evaluation import policy_value as policy_value
+    from yahtzee_env.evaluation import tournament as tournament
     from yahtzee_env.family import RULESETS as RULESETS
     from yahtzee_env.family import get_ruleset as get_ruleset
     from yahtzee_env.family import score as score
@@ -48,6 +50,8 @@ _HOMES = {
     "policy_solution": "evaluation",
     "policy_value": "evaluation",
     "compare": "evaluation",
+    "duel": "evaluation",
+    "tournament": "evaluation",
 }
 """The module of each public name; imported on first use, so that registering stays quick."""
 
