@@ -40,7 +40,7 @@ clean:  ## remove the virtual environment, caches and build outputs
 	rm -rf $(VENV) build dist *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A virtual environment of an old Python, or half of one, would be in the way of the next try.
+# A virtual environment of an old Python, or an incomplete one, would block the next attempt.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: Python 3.11 or newer is needed; name one, such as: make PYTHON=python3.12" >&2; exit 1; }

@@ -36,6 +36,7 @@ def _train(arguments: Sequence[str]) -> None:
         else:
             folder = open_run_folder(config.name, options.run_dir, options.force)
         origin = provenance()  # the code may be changed during the run
+    print(f"training in {folder}", flush=True)
     stop = StopRequest()
     try:
         with stop.listening():

@@ -236,7 +236,7 @@ def _runs(rows: Rows, name: str) -> list[dict[str, Any]]:
 
 
 COLUMNS = ("experiment", "", "steps", "minutes", "score by seed", "mean", "% of optimum", "commit")
-ILLEGAL = ("illegal actions in training", "illegal actions a game of greedy play")
+ILLEGAL = ("illegal actions in training", "illegal actions per game of greedy play")
 DIFFERENCE = ("against the first line",)
 
 

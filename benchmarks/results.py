@@ -141,8 +141,8 @@ def legend(rows: list[dict[str, Any]]) -> str:
         f"`make results` at {commits}: {rows[0]['games']:,} games each, seed "
         f'{rows[0]["seed"]}, ± one standard error. "exact" is the expected score from '
         "`policy_value`, without sampling; the luck-adjusted score has the same expectation as "
-        "the score; regret is the points lost per game, in all and by kind of decision; the upper "
-        "bonus and five of a kind are shares of games. Published figures are in italics.\n"
+        "the score; regret is the points lost per game, in total and by kind of decision; the "
+        "upper bonus and five of a kind are shares of games. Published figures are in italics.\n"
     )
 
 

@@ -131,7 +131,9 @@ def _parser() -> argparse.ArgumentParser:
         "policies",
         nargs="+",
         metavar="POLICY",
-        help=f"{', '.join([*POLICIES, *AGENTS])}, an agent's file, or a run folder",
+        help=f"{', '.join([*POLICIES, *AGENTS])}, an agent's file, a run folder, or best play for "
+        "another objective: optimal:at-least-POINTS, optimal:cvar-LEVEL (a minute or more to "
+        "solve), optimal:exponential-AVERSION",
     )
     sub.add_argument(
         "--trust",
@@ -143,7 +145,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--exact",
         action="store_true",
-        help="also compute exact expected scores: a minute per heuristic, half an hour per network",
+        help="also compute exact expected scores: about a minute per heuristic, twenty minutes "
+        "per network",
     )
     sub.add_argument(
         "--distribution",

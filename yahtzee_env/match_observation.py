@@ -1,6 +1,6 @@
-"""What a player sees in a match: the own game, the own total, and the opponents' cards.
+"""What a player sees in a match: its own game and total, and the opponents' cards.
 
-The features of `observation`, then the own total, then for each opponent, whoever moves next
+The features of `observation`, then the player's total, then for each opponent, whoever moves next
 first: the total, the upper total, whether the five-alike box holds points (where that matters),
 and for each box whether it is open. Totals are divided by `TOTALS_SCALE`.
 """

@@ -65,7 +65,7 @@ class YahtzeeAECEnv(AECEnv[str, NDArray[np.float32], int]):
     for the others. An illegal action ends the match: its player gets -1, the others 0.
 
     ## Observation Space
-    `Box(float32)`: the flat features of the single game, the own total, and for each opponent,
+    `Box(float32)`: the flat features of the single game, the player's total, and for each opponent,
     whoever moves next first, the total, the upper total and the open boxes; see
     `yahtzee_env.match_observation`. Opponents' dice are not in it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from yahtzee_env.solver import solve
 from yahtzee_env.solver.exponential import Exponential, ExponentialSolution
 from yahtzee_env.solver.objective_solution import EQUAL, ObjectiveSolution
 from yahtzee_env.solver.objectives import DEFAULT_LEVELS, AtLeast, CVaR, Objective
+
+Number = TypeVar("Number", int, float)
 
 PREFIX = "optimal:"
 """What the names of these policies begin with."""
@@ -80,14 +82,22 @@ def load_objective_policy(name: str) -> ObjectivePolicy:
     kind, _, number = name.removeprefix(PREFIX).rpartition("-")
     try:
         if kind == AtLeast.kind:
-            return ObjectivePolicy(AtLeast(int(number)))
+            return ObjectivePolicy(AtLeast(_number(int, number)))
         if kind == CVaR.kind:
-            return ObjectivePolicy(CVaR(float(number)))
+            return ObjectivePolicy(CVaR(_number(float, number)))
         if kind == "exponential":
-            return ObjectivePolicy(Exponential(float(number)))
+            return ObjectivePolicy(Exponential(_number(float, number)))
     except ValueError as error:
         raise ValueError(f"unknown policy {name!r}: {error}") from None
     raise ValueError(
         f"unknown policy {name!r}: after {PREFIX!r} write at-least-POINTS, cvar-LEVEL or "
         "exponential-AVERSION, such as optimal:at-least-300"
     )
+
+
+def _number(kind: type[Number], text: str) -> Number:
+    try:
+        return kind(text)
+    except ValueError:
+        whole = "whole " if kind is int else ""
+        raise ValueError(f"{text!r} is not a {whole}number") from None
