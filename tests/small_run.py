@@ -44,7 +44,7 @@ SMALL = small()
 
 
 def fingerprint(model):
-    """A hash of the weights and of the optimiser's moments."""
+    """A hash of the weights and of the optimizer's moments."""
     digest = hashlib.sha256()
     tensors = list(model.policy.state_dict().values())
     for moments in model.policy.optimizer.state_dict()["state"].values():

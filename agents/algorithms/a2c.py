@@ -1,4 +1,4 @@
-"""Maskable A2C: one optimiser step on each whole rollout.
+"""Maskable A2C: one optimizer step on each whole rollout.
 
 A2C is PPO with one epoch of one minibatch, without clipping and without normalised advantages: in
 the only step of an update the probability ratio is 1, so its gradient is that of the plain policy
@@ -42,7 +42,7 @@ class A2CSettings(Settings):
     value_learning_rate: PositiveFloat = 3e-3
     """Learning rate of the value network at the start; it falls linearly to 0."""
     max_grad_norm: PositiveFloat = 0.5
-    """Largest norm of the gradient of an optimiser step."""
+    """Largest norm of the gradient of an optimizer step."""
     redraws: NonNegativeInt = 3
     """Extra throws of the dice that judge each action (see agents/algorithms/redraws.py)."""
 

@@ -53,7 +53,7 @@ class PPOSettings(Settings):
     value_learning_rate: PositiveFloat = 2e-3
     """Learning rate of the value network at the start; it falls linearly to 0."""
     max_grad_norm: PositiveFloat = 0.5
-    """Largest norm of the gradient of an optimiser step."""
+    """Largest norm of the gradient of an optimizer step."""
     redraws: NonNegativeInt = 3
     """Extra throws of the dice that judge each action (see agents/algorithms/redraws.py)."""
 

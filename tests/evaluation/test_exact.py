@@ -100,7 +100,7 @@ def test_what_has_no_exact_value_is_refused():
 
 
 class Wrong(RandomPolicy):
-    """Gives probabilities that are none."""
+    """Returns rows that are not probability distributions."""
 
     name = "wrong"
 

@@ -47,7 +47,7 @@ def cache_file(ruleset: Ruleset, kind: str = "solution") -> Path:
 
 
 def read(ruleset: Ruleset, kind: str = "solution") -> list[NDArray[Any]] | None:
-    """The arrays in the cache, or None if there are none or the file is damaged."""
+    """The arrays in the cache, or None if the file is missing or damaged."""
     try:
         with cache_file(ruleset, kind).open("rb") as file:
             if file.read(_DIGEST_SIZE) != hashlib.file_digest(file, "sha256").digest():
